@@ -1,0 +1,44 @@
+package ingest
+
+import (
+	"io"
+	"maps"
+	"slices"
+)
+
+// Options say what to read. The zero value reads with one worker a processor
+// and keeps no attribute.
+type Options struct {
+	// Keep lists the attribute keys, of spans and of resources, to keep. A
+	// key that ends in * keeps every key with that prefix. Values of service.name
+	// and the span's own fields are always kept.
+	Keep []string
+	// Workers is the number of goroutines that decode; 0 means one a
+	// processor. The result does not depend on it.
+	Workers int
+	// Stdin is read where a path is "-".
+	Stdin io.Reader
+	// Progress, if set, is told from time to time how many of the bytes on disk
+	// have been read, and how many there are (0 where unknown). It is called
+	// from one goroutine at a time.
+	Progress func(read, total int64)
+}
+
+// A Dump is everything that was read, whole in memory.
+type Dump struct {
+	Files  []File
+	Spans  int64    // spans read, before duplicates are dropped
+	Traces []*Trace // sorted by ID; spans without a trace id are traces of one span each
+	Notes  []Note   // about the input, and those of all traces; sorted by code
+}
+
+// A File is one input.
+type File struct {
+	Path  string // "-" for stdin
+	Bytes int64  // as read, before unpacking
+	Spans int64
+}
+
+func sortedKeys[K ~string, V any](m map[K]V) []K {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -1,0 +1,102 @@
+package ingest
+
+import "time"
+
+// A Code names a repair or a doubt. Codes are stable: they appear in JSON.
+type Code string
+
+const (
+	Duplicate     Code = "duplicate"        // an exact copy of a span was dropped, or an unfinished version gave way
+	NoteEndBefore Code = "end-before-start" // kept for structure, out of statistics
+	NoteNoStart   Code = "no-start"         // kept for structure, out of statistics
+	NoteNoEnd     Code = "no-end"           // unfinished: in no statistic, never an overrun
+	Orphan        Code = "orphan"           // the parent is not in the input; never re-parented by guess
+	CycleCut      Code = "cycle-cut"        // the parent link of this span was cut
+	SelfParent    Code = "self-parent"      // the span named itself as its parent
+	EmptyIDs      Code = "empty-ids"        // no trace id or no span id: never joined with others
+	LateSpan      Code = "late-span"        // ended more than LateBy after the end of its root
+	RootMissing   Code = "root-missing"     // no span of the trace is without a parent id
+	Partial       Code = "partial"          // the source said that it is not whole
+	Truncated     Code = "truncated"        // the input was cut off: all that came before is used
+	Unreadable    Code = "unreadable"       // bytes that are no span; Amount is their number
+	OtherSignal   Code = "other-signal"     // logs, metrics or profiles: skipped
+	EmptyFile     Code = "no-spans"         // a file that holds no span, among others that do
+)
+
+// LateBy is how long after the end of its root a span must end for a
+// late-span note.
+const LateBy = time.Minute
+
+// A TraceNote is a note about one span of a trace.
+type TraceNote struct {
+	Code   Code
+	Span   int32         // index into Trace.Spans
+	Amount time.Duration // what the code measures; 0 where it measures nothing
+}
+
+// A Place is where a span, or a piece of input, was found.
+type Place struct {
+	File     string
+	Position int64 // offset in bytes in the file's unpacked content
+	Trace    TraceID
+	Span     SpanID
+}
+
+// Before orders places: by file, then position, then trace and span.
+func (p Place) Before(q Place) bool {
+	switch {
+	case p.File != q.File:
+		return p.File < q.File
+	case p.Position != q.Position:
+		return p.Position < q.Position
+	case p.Trace != q.Trace:
+		return string(p.Trace[:]) < string(q.Trace[:])
+	}
+	return string(p.Span[:]) < string(q.Span[:])
+}
+
+// A Note counts the repairs and doubts of one code.
+type Note struct {
+	Code    Code
+	Count   int64
+	Bytes   int64  // input bytes concerned, for unreadable and truncated; else 0
+	Text    string // what happened at Example, in words; "" where the code says it all
+	Example Place  // the first by Place.Before
+}
+
+// Notes counts notes by code.
+// The zero value is an empty set.
+type Notes struct {
+	byCode map[Code]*Note
+}
+
+// Add counts one note.
+func (n *Notes) Add(code Code, at Place) { n.add(Note{Code: code, Count: 1, Example: at}) }
+
+// Merge adds the counts of m and keeps the first example.
+func (n *Notes) Merge(m Note) { n.add(m) }
+
+func (n *Notes) add(m Note) {
+	if n.byCode == nil {
+		n.byCode = make(map[Code]*Note)
+	}
+	have := n.byCode[m.Code]
+	if have == nil {
+		n.byCode[m.Code] = &m
+		return
+	}
+	have.Count += m.Count
+	have.Bytes += m.Bytes
+	if m.Example.Before(have.Example) {
+		have.Example, have.Text = m.Example, m.Text
+	}
+}
+
+// List returns the notes sorted by code.
+func (n *Notes) List() []Note {
+	list := make([]Note, 0, len(n.byCode))
+	for _, code := range sortedKeys(n.byCode) {
+		list = append(list, *n.byCode[code])
+	}
+	return list
+}
