@@ -125,3 +125,9 @@ func attr(attrs []Attr, key string) string {
 	}
 	return ""
 }
+
+// MarshalText gives the id in lower-case hexadecimal.
+func (id TraceID) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, id[:]), nil }
+
+// MarshalText gives the id in lower-case hexadecimal.
+func (id SpanID) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, id[:]), nil }

@@ -1,0 +1,258 @@
+package analyze
+
+import (
+	"time"
+
+	"overrun/ingest"
+)
+
+// ReportSchema names the form of a Report in JSON. It changes when a key
+// changes its meaning or goes away, not when one is added.
+const ReportSchema = "overrun.report/v1"
+
+// A Report is what `overrun analyze` found. Its JSON form is its definition:
+// durations are integer nanoseconds (keys end in _ns), shares are fractions in
+// [0, 1], and null means unknown or not computed, never 0.
+type Report struct {
+	Schema       string       `json:"schema"`
+	Input        Input        `json:"input"`
+	Routes       []Route      `json:"routes"`       // by service, then route
+	Dependencies []Dependency `json:"dependencies"` // by caller, callee, operation
+	Findings     []Finding    `json:"findings"`     // by code, service, route, callee, operation
+	Worst        []LateOne    `json:"worst_late"`   // late requests, by overrun, then trace id; all of them
+	Advice       []string     `json:"advice"`       // null: not computed yet
+}
+
+// Input says what was read, and how sure we are of it.
+type Input struct {
+	Files     int     `json:"files"`
+	Bytes     int64   `json:"bytes"`     // as read, before unpacking
+	Spans     int64   `json:"spans"`     // read, before duplicates are dropped
+	Traces    int     `json:"traces"`    //
+	Requests  int     `json:"requests"`  // sum over Routes
+	Fragments int     `json:"fragments"` // spans without their parent that are no request
+	Start     *int64  `json:"start_unix_ns"`
+	End       *int64  `json:"end_unix_ns"`
+	Weights   Weights `json:"weights"`
+	Skew      Skew    `json:"skew"`
+	Notes     []Note  `json:"notes"` // sorted by code
+}
+
+// Weights counts requests by whether their sampling weight is known; null:
+// sampling state was not looked at.
+type Weights struct {
+	Known   *int `json:"known"`
+	Unknown *int `json:"unknown"`
+}
+
+// Skew says how many traces had a clock moved, and how far at the most.
+type Skew struct {
+	Traces  int           `json:"traces_moved"`
+	Largest time.Duration `json:"largest_ns"`
+}
+
+// A Note counts repairs and doubts of one code, of the input and of the
+// analysis.
+type Note struct {
+	Code    ingest.Code `json:"code"`
+	Count   int64       `json:"count"`
+	Text    string      `json:"text,omitempty"` // what happened at the example, where the code does not say it all
+	Example Place       `json:"example"`
+}
+
+// A Place is evidence: where to look.
+type Place struct {
+	File     string          `json:"file"`
+	Position int64           `json:"position"` // offset in bytes in the file's unpacked content
+	Trace    *ingest.TraceID `json:"trace"`    // null: the note is about no trace
+	Span     *ingest.SpanID  `json:"span"`
+}
+
+// A Route is the class of a request: what one service answers.
+type Route struct {
+	Service         string         `json:"service"`
+	Route           string         `json:"route"`
+	Requests        int            `json:"requests"`
+	WithDeadline    int            `json:"with_deadline"`
+	DeadlineSources map[Source]int `json:"deadline_sources"`
+	// Complete, Partial and Failed are disjoint and sum to Requests.
+	Complete int `json:"complete"`
+	Partial  int `json:"partial"`
+	Failed   int `json:"failed"`
+	// Late counts complete and partial requests that ended after their deadline.
+	Late      int      `json:"late"`
+	LateShare *float64 `json:"late_share"` // Late / (complete + partial with a deadline); null: none had one
+	TimedOut  int      `json:"timed_out"`  // of Failed
+	// CompleteInTime and PartialInTime count requests with a deadline.
+	CompleteInTime int       `json:"complete_in_time"`
+	PartialInTime  int       `json:"partial_in_time"`
+	Latency        Latency   `json:"latency"` // over complete and partial
+	LatencyFailed  Latency   `json:"latency_failed"`
+	Tail           Tail      `json:"tail"`
+	Time           Time      `json:"time"` // over all requests, failed ones too
+	FirstLate      *int64    `json:"first_late_unix_ns"`
+	LastLate       *int64    `json:"last_late_unix_ns"`
+	LateByTen      []LateTen `json:"late_by_ten_minutes"` // only spans of ten minutes with late requests, in order
+	Warnings       []Warning `json:"warnings"`
+}
+
+// A LateTen counts late requests by their start, in ten minutes.
+type LateTen struct {
+	Start int64 `json:"start_unix_ns"`
+	Late  int   `json:"late"`
+}
+
+// Tail is the own work after the last awaited answer, over complete and partial
+// requests that made a call they waited for; null: there were none.
+type Tail struct {
+	P50 *time.Duration `json:"p50_ns"`
+	P99 *time.Duration `json:"p99_ns"`
+}
+
+// Time is where the time of requests went. The categories are disjoint and
+// sum to Total, to the nanosecond.
+type Time struct {
+	Own       time.Duration `json:"own_ns"`
+	Connect   time.Duration `json:"connect_ns"` // pool wait, DNS, TCP and TLS; 0: not told apart from Read
+	Read      time.Duration `json:"read_ns"`
+	Retry     time.Duration `json:"retry_ns"`
+	RetryWait time.Duration `json:"retry_wait_ns"`
+	Hedge     time.Duration `json:"hedge_ns"`
+	Messaging time.Duration `json:"messaging_ns"`
+	Unknown   time.Duration `json:"unknown_ns"`
+	Total     time.Duration `json:"total_ns"`
+}
+
+// A Dependency is whom a service calls: callee and operation, as seen from one
+// caller.
+type Dependency struct {
+	Caller    string `json:"caller"`
+	Callee    string `json:"callee"`
+	Operation string `json:"operation"`
+	Required  *bool  `json:"required"` // as the policy says; null: no policy
+	Calls     int    `json:"calls"`
+	Attempts  int    `json:"attempts"`
+	// Outcomes counts attempts, and under skipped the calls that were inferred
+	// to have been skipped.
+	Outcomes map[Outcome]int `json:"outcomes"`
+	OK       int             `json:"ok"`     // Outcomes[ok]
+	Errors   int             `json:"errors"` // error, refused, connect-error
+	Cut      int             `json:"cut"`    // the three timeouts and cancelled-caller
+	OnPath   int             `json:"on_path"`
+	Path     time.Duration   `json:"path_ns"`
+	Latency  Latency         `json:"latency"` // of whole attempts: ok and no-data, cut ones as bounds
+	Connect  *Latency        `json:"connect"` // null: not told apart yet
+	Pool     *Latency        `json:"pool"`
+	Read     *Latency        `json:"read"`
+
+	Minimum         *time.Duration  `json:"minimum_ns"` // suggested: p50
+	Ceiling         *time.Duration  `json:"ceiling_ns"` // suggested, capped; null: the quantile is unknown
+	PolicyMinimum   *time.Duration  `json:"policy_minimum_ns"`
+	PolicyCeiling   *time.Duration  `json:"policy_ceiling_ns"`
+	CeilingShareCut *float64        `json:"ceiling_share_cut"` // share of answers slower than Ceiling
+	CurrentTimeout  *CurrentTimeout `json:"current_timeout"`
+	HedgeAfter      *time.Duration  `json:"hedge_after_ns"`
+	FalseTimeouts   *int            `json:"false_timeouts"`
+	LateAnyway      *int            `json:"late_anyway"`
+	Warnings        []Warning       `json:"warnings"`
+}
+
+// A CurrentTimeout is the timeout that the caller was seen to use.
+type CurrentTimeout struct {
+	NS       time.Duration `json:"ns"`
+	Source   string        `json:"source"`
+	ShareCut *float64      `json:"share_cut"`
+}
+
+// A Warning is a doubt about a row that does not stop the work: a stable
+// code. Text says it in words.
+type Warning string
+
+// A Finding is one kind of trouble at one place, with its worst examples.
+type Finding struct {
+	Code      FindingCode `json:"code"`
+	Service   string      `json:"service"` // who made the call, or whose request it is
+	Route     string      `json:"route"`
+	Callee    string      `json:"callee"`    // "": the finding is about a request
+	Operation string      `json:"operation"` // ""
+	Count     int         `json:"count"`     // originators only
+	CausedBy  int         `json:"caused_by"` // the same trouble that began elsewhere and is counted there
+	First     int64       `json:"first_unix_ns"`
+	Last      int64       `json:"last_unix_ns"`
+	Examples  []Example   `json:"examples"` // worst first: by Amount, then trace id; at most MaxExamples
+}
+
+// MaxExamples is how many examples a finding keeps.
+const MaxExamples = 5
+
+// An Example is the evidence of a finding. Which of the embedded parts is set
+// depends on the code.
+type Example struct {
+	Trace    ingest.TraceID `json:"trace"`
+	Span     ingest.SpanID  `json:"span"`
+	File     string         `json:"file"`
+	Position int64          `json:"position"`
+	Start    int64          `json:"start_unix_ns"` // of the request, or the call, that the example is
+	Amount   time.Duration  `json:"amount_ns"`     // what it is ordered by: how late, how much below, how long for nobody
+	*Lateness
+	*CallEvidence
+	*WorkEvidence
+}
+
+// Lateness is the evidence of request-late.
+type Lateness struct {
+	Duration time.Duration `json:"duration_ns"`
+	Budget   time.Duration `json:"budget_ns"` // deadline - start
+	Source   Source        `json:"deadline_source"`
+	Own      time.Duration `json:"own_ns"`
+	Path     []PathShare   `json:"path"`     // by path time, longest first
+	SavedBy  []string      `json:"saved_by"` // what alone would have saved it; null: not computed (replay)
+}
+
+// A PathShare is the time that one dependency held on the path of a request.
+type PathShare struct {
+	Callee    string        `json:"callee"`
+	Operation string        `json:"operation"`
+	Path      time.Duration `json:"path_ns"`
+}
+
+// CallEvidence is the evidence of findings about a call or an attempt.
+// Start of the call, deadline and remaining are as seen by the request that made it.
+type CallEvidence struct {
+	At              time.Duration  `json:"at_ns"`        // start of the call since the start of its request
+	Remaining       time.Duration  `json:"remaining_ns"` // deadline - start; negative: past it
+	Source          Source         `json:"deadline_source"`
+	Reserve         *time.Duration `json:"reserve_ns"`
+	Timeout         *time.Duration `json:"timeout_ns"` // computed; may be negative
+	Minimum         *time.Duration `json:"minimum_ns"`
+	Ceiling         *time.Duration `json:"ceiling_ns"`
+	Path            *time.Duration `json:"path_ns,omitempty"`
+	AssumesRequired bool           `json:"assumes_required"`
+}
+
+// WorkEvidence is the evidence of work that nobody waited for any more.
+type WorkEvidence struct {
+	Work     time.Duration `json:"work_ns"` // sum over Services
+	Spans    int           `json:"spans"`
+	Services []ServiceWork `json:"services"` // by service
+}
+
+// A ServiceWork is the union of the time that spans of one service ran on.
+type ServiceWork struct {
+	Service string        `json:"service"`
+	Work    time.Duration `json:"work_ns"`
+	Spans   int           `json:"spans"`
+}
+
+// A LateOne is a late request with the one line that says why.
+type LateOne struct {
+	Trace    ingest.TraceID `json:"trace"`
+	Span     ingest.SpanID  `json:"span"`
+	File     string         `json:"file"`
+	Position int64          `json:"position"`
+	Service  string         `json:"service"`
+	Route    string         `json:"route"`
+	Start    int64          `json:"start_unix_ns"`
+	Overrun  time.Duration  `json:"overrun_ns"`
+	Lateness
+}

@@ -1,0 +1,151 @@
+package analyze
+
+import "overrun/ingest"
+
+// A Source says where a deadline came from.
+type Source string
+
+const (
+	Recorded  Source = "recorded"  // on the entry span, or the client span that called it
+	Inherited Source = "inherited" // from the request that called
+	ByPolicy  Source = "policy"    // the policy file
+	ByFlag    Source = "flag"      // --deadline
+)
+
+// An Outcome is how an attempt ended.
+type Outcome string
+
+const (
+	OutcomeOK       Outcome = "ok"
+	NoData          Outcome = "no-data"         // 404, NOT_FOUND
+	Failure         Outcome = "error"           // an answer came, a bad one
+	Refused         Outcome = "refused"         // nobody listens
+	ConnectError    Outcome = "connect-error"   // DNS, TLS, unreachable
+	ConnectTimeout  Outcome = "connect-timeout" // cut while connecting
+	PoolTimeout     Outcome = "pool-timeout"    // cut while waiting for a connection of the pool
+	ReadTimeout     Outcome = "read-timeout"    // cut while waiting for the answer
+	CancelledRace   Outcome = "cancelled-race"  // a sibling answered first, or failed first
+	CancelledCaller Outcome = "cancelled-caller"
+	Skipped         Outcome = "skipped" // not made
+	Unfinished      Outcome = "unknown" // no end, or no status that says
+)
+
+// Outcomes lists all outcomes in the order reports show them.
+var Outcomes = [...]Outcome{OutcomeOK, NoData, Failure, Refused, ConnectError, ConnectTimeout,
+	PoolTimeout, ReadTimeout, CancelledRace, CancelledCaller, Skipped, Unfinished}
+
+// Cut reports whether the caller stopped waiting: the three timeouts and
+// cancelled-caller.
+func (o Outcome) Cut() bool {
+	return o == ConnectTimeout || o == PoolTimeout || o == ReadTimeout || o == CancelledCaller
+}
+
+// Answered reports whether a good answer came: ok or no-data.
+func (o Outcome) Answered() bool { return o == OutcomeOK || o == NoData }
+
+// Bad reports whether the attempt failed without being cut: error, refused or
+// connect-error.
+func (o Outcome) Bad() bool { return o == Failure || o == Refused || o == ConnectError }
+
+// Ended is how a request ended, whatever its time.
+type Ended string
+
+const (
+	Complete Ended = "complete"
+	PartlyOK Ended = "partial" // answered, but an optional call was late, failed or skipped
+	Failed   Ended = "failed"
+)
+
+// A Category is what an instant of a request was spent on. Every instant
+// belongs to exactly one.
+type Category string
+
+const (
+	Own       Category = "own"
+	Connect   Category = "connect"
+	Read      Category = "read" // waiting for and reading the answer, and all that is not told apart from it
+	Retry     Category = "retry"
+	RetryWait Category = "retry-wait"
+	Hedge     Category = "hedge"
+	Messaging Category = "messaging"
+	Unknown   Category = "unknown" // another service worked, and no call of ours says for whom
+)
+
+// A FindingCode names a kind of trouble. Codes are stable.
+type FindingCode string
+
+const (
+	RequestLate       FindingCode = "request-late"
+	CallBelowMinimum  FindingCode = "call-below-minimum"
+	CallPastDeadline  FindingCode = "call-past-deadline"
+	WorkPastDeadline  FindingCode = "work-past-deadline"
+	AbandonedWork     FindingCode = "abandoned-work"
+	OptionalOnPath    FindingCode = "optional-on-path"
+	RetryBelowMinimum FindingCode = "retry-below-minimum"
+	RetryPastDeadline FindingCode = "retry-past-deadline"
+)
+
+// FindingCodes lists all codes, with what each means, in the order of the help.
+var FindingCodes = []struct {
+	Code FindingCode
+	Text string
+}{
+	{RequestLate, "the request ended after its deadline"},
+	{CallPastDeadline, "the call started after the deadline"},
+	{CallBelowMinimum, "the call was made although the time left was below the dependency's minimum"},
+	{RetryPastDeadline, "an attempt after the first started after the deadline"},
+	{RetryBelowMinimum, "an attempt after the first started with less time left than the minimum"},
+	{WorkPastDeadline, "work ran on after the deadline"},
+	{AbandonedWork, "work ran on after its caller had left"},
+	{OptionalOnPath, "an optional call held the answer beyond its ceiling, or made it late"},
+}
+
+// Warnings about rows.
+const (
+	ConnectInRead    Warning = "connect-inside-read" // connecting is not told apart: it is inside read
+	FewP50           Warning = "few-p50"             // too few values for an upper end of the interval
+	FewP95           Warning = "few-p95"
+	FewP99           Warning = "few-p99"
+	FewP999          Warning = "few-p999"
+	CutsHidePoint    Warning = "cuts-hide-point"  // calls were cut below the quantile: bounds, no point
+	NoCeiling        Warning = "no-ceiling"       // the quantile for the ceiling is not known
+	CappedByBudget   Warning = "capped-by-budget" // the ceiling was capped at what deadlines leave
+	DoesNotFit       Warning = "does-not-fit"     // what a deadline leaves is below the minimum
+	AssumesRequired  Warning = "assumes-required" // no policy says which calls are optional
+	HistogramValues  Warning = "histogram"        // beyond 2^20 values: quantiles within 0.1 %
+	ManyCallsNoUsual Warning = "usual-calls-untracked"
+	TailUnknown      Warning = "tail-unknown" // no request shows its own work after an answer: 0 is used in reserves
+)
+
+// WarningText says a warning in words, for a footnote.
+var WarningText = map[Warning]string{
+	ConnectInRead:    "connecting is not told apart from waiting for the answer: it is inside read",
+	FewP50:           "too few values for a p50 with an upper 95 % bound (6 are needed)",
+	FewP95:           "too few values for a p95 with an upper 95 % bound (72 are needed)",
+	FewP99:           "too few values for a p99 with an upper 95 % bound (368 are needed)",
+	FewP999:          "too few values for a p99.9 with an upper 95 % bound (3 688 are needed)",
+	CutsHidePoint:    "calls were cut before this quantile: it lies between the two bounds (cuts answer at the cut; cuts never answer)",
+	NoCeiling:        "no ceiling: the quantile it rests on is not known",
+	CappedByBudget:   "the ceiling is capped at what the deadline leaves after the reserve and the calls before",
+	DoesNotFit:       "what the deadline leaves for this call is below its minimum",
+	AssumesRequired:  "no policy says which calls are optional: all count as required",
+	HistogramValues:  "more than 2^20 values: quantiles are exact to 0.1 %",
+	ManyCallsNoUsual: "requests with very many calls: calls that are usual but absent are not looked for",
+	TailUnknown:      "the own work after the last answer was not seen: the reserve counts it as 0",
+}
+
+// Notes that the analysis adds to those of ingest.
+const (
+	OverrunAsync   ingest.Code = "overrun-async"    // a child ended after its parent, which did not wait
+	OverrunClipped ingest.Code = "overrun-clipped"  // a child ended a trifle after its parent: cut to it
+	EarlyClipped   ingest.Code = "early-clipped"    // a child started before its parent: cut to it
+	DetachedBefore ingest.Code = "detached-before"  // a child ended before its parent began
+	DetachedAfter  ingest.Code = "detached-after"   // a child began after its parent had ended
+	AsyncMessaging ingest.Code = "async-messaging"  // a consumer of the parent's message
+	FollowsFrom    ingest.Code = "follows-from"     // the source says that the parent did not wait
+	CancelledLoser ingest.Code = "cancelled-loser"  // lost a race; not on the path
+	Abandoned      ingest.Code = "abandoned"        // ran on after its caller had left
+	ClockSkew      ingest.Code = "skew"             // the span's clock was moved
+	SkewTooLarge   ingest.Code = "skew-beyond-max"  // skew was proved, but is beyond --max-skew: not moved
+	PhaseOutside   ingest.Code = "phase-unattached" // an orphaned connection phase that no client span encloses
+)
