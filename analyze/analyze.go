@@ -1,6 +1,9 @@
 package analyze
 
 import (
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"overrun/ingest"
@@ -18,25 +21,172 @@ type Options struct {
 // DefaultMaxSkew is the most that a clock is moved where nobody says otherwise.
 const DefaultMaxSkew = time.Minute
 
-// Run analyses a dump.
-func Run(dump *ingest.Dump, o Options) *Analysis {
-	panic("soon")
-}
-
-// An Analysis holds the report and, for each trace, what the report rests on.
+// An Analysis holds the report, and the tables over all requests that it rests
+// on.
 type Analysis struct {
 	Report Report
+
+	opts    Options
+	deps    []*depTable // by index; the report sorts them by name
+	depOf   map[dependency]int32
+	routes  []*routeTable
+	routeOf map[routeKey]*routeTable
 }
 
-// Views gives what `overrun trace` prints for one trace of the dump: one View
-// for each top request and each fragment, by start. Computed timeouts rest on
-// the whole dump.
-func (a *Analysis) Views(t *ingest.Trace) []View {
-	panic("soon")
+// Run analyses a dump. It reads every trace by itself first (requests, calls,
+// paths, deadlines), then all together (minimums, usual calls, reserves,
+// ceilings), and decides last what rests on both (timeouts, findings).
+func Run(dump *ingest.Dump, o Options) *Analysis {
+	a := &Analysis{opts: o, depOf: map[dependency]int32{}, routeOf: map[routeKey]*routeTable{}}
+	parts := takeApart(dump.Traces, &a.opts)
+	var requests []*request
+	for i := range parts {
+		for _, r := range parts[i].requests {
+			a.learn(r)
+		}
+		requests = append(requests, parts[i].requests...)
+	}
+	a.setMinimums()
+	chains := make([]chain, len(requests))
+	for i, r := range requests {
+		if r.table == nil {
+			continue
+		}
+		chains[i] = a.plan(r)
+		a.leaveCaps(r)
+	}
+	a.setCeilings()
+	s := newSummary(a)
+	for i, r := range requests {
+		a.decide(r, chains[i])
+		s.add(r)
+	}
+	a.Report = s.report(dump, parts)
+	return a
 }
 
-// Keep lists the attributes that the analysis reads: what ingest.Options.Keep
-// has to name.
-func Keep() []string {
-	panic("soon")
+// A part is what one trace yields.
+type part struct {
+	requests []*request
+	moved    time.Duration // the farthest that a clock was moved; 0: none
+	notes    []Note        // of the analysis; Count is 1
+}
+
+// takeApart analyses traces one by one, on several goroutines.
+func takeApart(traces []*ingest.Trace, o *Options) []part {
+	parts := make([]part, len(traces))
+	workers := o.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	const batch = 64 // traces a worker takes at a time
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(workers, len(traces)/batch+1) {
+		wg.Go(func() {
+			for {
+				from := int(next.Add(batch)) - batch
+				if from >= len(traces) {
+					return
+				}
+				for i := from; i < min(from+batch, len(traces)); i++ {
+					parts[i] = newTraced(traces[i], o).part()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return parts
+}
+
+func (t *traced) part() part {
+	p := part{requests: t.requests}
+	for _, m := range t.moved {
+		if !m.beyond {
+			p.moved = max(p.moved, m.amount, -m.amount)
+		}
+	}
+	for _, n := range t.notes {
+		s := &t.Spans[n.node]
+		trace, span := t.ID, s.ID
+		p.notes = append(p.notes, Note{Code: n.code, Count: 1, Example: Place{s.File, s.Position, &trace, &span}})
+	}
+	return p
+}
+
+// learn adds a request to the tables of its route and its dependencies.
+func (a *Analysis) learn(r *request) {
+	for k := range r.calls {
+		c := &r.calls[k]
+		dep, ok := a.depOf[c.to]
+		if !ok {
+			dep = int32(len(a.deps))
+			a.depOf[c.to] = dep
+			a.deps = append(a.deps, a.newDep(c.to))
+		}
+		c.dep = dep
+		a.deps[dep].learn(c)
+	}
+	if r.role == fragment || r.broken {
+		return
+	}
+	key := routeKey{r.service, r.route}
+	t := a.routeOf[key]
+	if t == nil {
+		t = &routeTable{key: key, index: map[routeNode]int32{}, gaps: map[[2]int32]*Sample{},
+			gap: map[[2]int32]time.Duration{}, caps: map[int32][]time.Duration{}}
+		a.routeOf[key] = t
+		a.routes = append(a.routes, t)
+	}
+	r.table = t
+	t.learn(r)
+}
+
+// setMinimums decides what the reserves rest on: minimums, tails and the own
+// work between calls.
+func (a *Analysis) setMinimums() {
+	for _, d := range a.deps {
+		d.minimum = d.latency.Point(P50)
+		d.minimumInForce = d.minimum
+		if d.rule != nil && d.rule.Minimum != nil {
+			d.minimumInForce = d.rule.Minimum
+		}
+	}
+	for _, t := range a.routes {
+		if p := t.tails.Point(P99); p != nil {
+			t.tail, t.tailKnown = *p, true
+		}
+		if rule := a.opts.Policy.DeadlineFor(t.key.service, t.key.route); rule != nil && rule.Reserve != nil {
+			t.tail, t.tailKnown = *rule.Reserve, true
+		}
+		for pair, gaps := range t.gaps {
+			t.gap[pair] = *gaps.Point(P50)
+		}
+	}
+}
+
+// weight is what a call ahead adds to a reserve: the minimum of a required
+// dependency, where it is known.
+func (a *Analysis) weight(dep int32) time.Duration {
+	if d := a.deps[dep]; d.required && d.minimumInForce != nil {
+		return *d.minimumInForce
+	}
+	return 0
+}
+
+// leaveCaps notes what the deadline of a request leaves its calls.
+func (a *Analysis) leaveCaps(r *request) {
+	if r.deadline == nil {
+		return
+	}
+	tightest := map[int32]time.Duration{}
+	for _, c := range r.awaitedCalls() {
+		left := r.deadline.budget - c.reserve - c.before
+		if t, ok := tightest[c.dep]; !ok || left < t {
+			tightest[c.dep] = left
+		}
+	}
+	for dep, left := range tightest {
+		r.table.caps[dep] = append(r.table.caps[dep], left)
+	}
 }

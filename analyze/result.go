@@ -19,7 +19,7 @@ type Report struct {
 	Routes       []Route      `json:"routes"`       // by service, then route
 	Dependencies []Dependency `json:"dependencies"` // by caller, callee, operation
 	Findings     []Finding    `json:"findings"`     // by code, service, route, callee, operation
-	Worst        []LateOne    `json:"worst_late"`   // late requests, by overrun, then trace id; all of them
+	Worst        []LateOne    `json:"worst_late"`   // the MaxWorst latest requests, by overrun, then trace id
 	Advice       []string     `json:"advice"`       // null: not computed yet
 }
 
@@ -149,6 +149,7 @@ type Dependency struct {
 	Ceiling         *time.Duration  `json:"ceiling_ns"` // suggested, capped; null: the quantile is unknown
 	PolicyMinimum   *time.Duration  `json:"policy_minimum_ns"`
 	PolicyCeiling   *time.Duration  `json:"policy_ceiling_ns"`
+	DoesNotFit      []string        `json:"does_not_fit"`      // routes whose deadline leaves less than the minimum
 	CeilingShareCut *float64        `json:"ceiling_share_cut"` // share of answers slower than Ceiling
 	CurrentTimeout  *CurrentTimeout `json:"current_timeout"`
 	HedgeAfter      *time.Duration  `json:"hedge_after_ns"`
@@ -194,6 +195,7 @@ type Example struct {
 	Position int64          `json:"position"`
 	Start    int64          `json:"start_unix_ns"` // of the request, or the call, that the example is
 	Amount   time.Duration  `json:"amount_ns"`     // what it is ordered by: how late, how much below, how long for nobody
+	Source   Source         `json:"deadline_source,omitempty"`
 	*Lateness
 	*CallEvidence
 	*WorkEvidence
@@ -203,7 +205,6 @@ type Example struct {
 type Lateness struct {
 	Duration time.Duration `json:"duration_ns"`
 	Budget   time.Duration `json:"budget_ns"` // deadline - start
-	Source   Source        `json:"deadline_source"`
 	Own      time.Duration `json:"own_ns"`
 	Path     []PathShare   `json:"path"`     // by path time, longest first
 	SavedBy  []string      `json:"saved_by"` // what alone would have saved it; null: not computed (replay)
@@ -221,12 +222,11 @@ type PathShare struct {
 type CallEvidence struct {
 	At              time.Duration  `json:"at_ns"`        // start of the call since the start of its request
 	Remaining       time.Duration  `json:"remaining_ns"` // deadline - start; negative: past it
-	Source          Source         `json:"deadline_source"`
 	Reserve         *time.Duration `json:"reserve_ns"`
 	Timeout         *time.Duration `json:"timeout_ns"` // computed; may be negative
 	Minimum         *time.Duration `json:"minimum_ns"`
 	Ceiling         *time.Duration `json:"ceiling_ns"`
-	Path            *time.Duration `json:"path_ns,omitempty"`
+	OnPath          *time.Duration `json:"path_ns,omitempty"`
 	AssumesRequired bool           `json:"assumes_required"`
 }
 
@@ -254,5 +254,6 @@ type LateOne struct {
 	Route    string         `json:"route"`
 	Start    int64          `json:"start_unix_ns"`
 	Overrun  time.Duration  `json:"overrun_ns"`
+	Source   Source         `json:"deadline_source"`
 	Lateness
 }

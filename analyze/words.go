@@ -114,6 +114,7 @@ const (
 	AssumesRequired  Warning = "assumes-required" // no policy says which calls are optional
 	HistogramValues  Warning = "histogram"        // beyond 2^20 values: quantiles within 0.1 %
 	ManyCallsNoUsual Warning = "usual-calls-untracked"
+	MinimumUnknown   Warning = "minimum-unknown"
 	TailUnknown      Warning = "tail-unknown" // no request shows its own work after an answer: 0 is used in reserves
 )
 
@@ -131,21 +132,21 @@ var WarningText = map[Warning]string{
 	AssumesRequired:  "no policy says which calls are optional: all count as required",
 	HistogramValues:  "more than 2^20 values: quantiles are exact to 0.1 %",
 	ManyCallsNoUsual: "requests with very many calls: calls that are usual but absent are not looked for",
+	MinimumUnknown:   "its minimum is not known: it counts 0 in the reserves of calls before it",
 	TailUnknown:      "the own work after the last answer was not seen: the reserve counts it as 0",
 }
 
 // Notes that the analysis adds to those of ingest.
 const (
-	OverrunAsync   ingest.Code = "overrun-async"    // a child ended after its parent, which did not wait
-	OverrunClipped ingest.Code = "overrun-clipped"  // a child ended a trifle after its parent: cut to it
-	EarlyClipped   ingest.Code = "early-clipped"    // a child started before its parent: cut to it
-	DetachedBefore ingest.Code = "detached-before"  // a child ended before its parent began
-	DetachedAfter  ingest.Code = "detached-after"   // a child began after its parent had ended
-	AsyncMessaging ingest.Code = "async-messaging"  // a consumer of the parent's message
-	FollowsFrom    ingest.Code = "follows-from"     // the source says that the parent did not wait
-	CancelledLoser ingest.Code = "cancelled-loser"  // lost a race; not on the path
-	Abandoned      ingest.Code = "abandoned"        // ran on after its caller had left
-	ClockSkew      ingest.Code = "skew"             // the span's clock was moved
-	SkewTooLarge   ingest.Code = "skew-beyond-max"  // skew was proved, but is beyond --max-skew: not moved
-	PhaseOutside   ingest.Code = "phase-unattached" // an orphaned connection phase that no client span encloses
+	OverrunAsync   ingest.Code = "overrun-async"   // a child ended after its parent, which did not wait
+	OverrunClipped ingest.Code = "overrun-clipped" // a child ended a trifle after its parent: cut to it
+	EarlyClipped   ingest.Code = "early-clipped"   // a child started before its parent: cut to it
+	DetachedBefore ingest.Code = "detached-before" // a child ended before its parent began
+	DetachedAfter  ingest.Code = "detached-after"  // a child began after its parent had ended
+	AsyncMessaging ingest.Code = "async-messaging" // a consumer of the parent's message
+	FollowsFrom    ingest.Code = "follows-from"    // the source says that the parent did not wait
+	CancelledLoser ingest.Code = "cancelled-loser" // lost a race; not on the path
+	Abandoned      ingest.Code = "abandoned"       // ran on after its caller had left
+	ClockSkew      ingest.Code = "skew"            // the span's clock was moved
+	SkewTooLarge   ingest.Code = "skew-beyond-max" // skew was proved, but is beyond --max-skew: not moved
 )

@@ -1,0 +1,244 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"overrun/ingest"
+)
+
+// attribute walks the path of every request over its calls, and says what each
+// instant was spent on. A request's tree holds its own spans, its calls as
+// leaves, and what other services did under it without a call of its own.
+func (t *traced) attribute() {
+	members := make([][]int32, len(t.requests)) // spans of each request's tree that are no part of a call
+	for i := range t.Spans {
+		if r := t.request[i]; r >= 0 && (t.attempt[i] < 0 || t.requests[r].entry == int32(i)) {
+			members[r] = append(members[r], int32(i))
+		}
+		if p := t.Spans[i].Parent; p >= 0 && t.request[p] >= 0 && t.request[p] != t.request[i] && t.request[i] >= 0 && t.attempt[p] < 0 {
+			members[t.request[p]] = append(members[t.request[p]], int32(i))
+		}
+	}
+	local := make([]int32, len(t.Spans)) // index of a span's node; valid for own spans of the request at hand
+	for i, r := range t.requests {
+		if !r.broken {
+			t.attributeOne(int32(i), members[i], local)
+		}
+	}
+}
+
+// A leaf says what a node of a request's tree is: a call, or something that no
+// call of the request explains.
+const (
+	ownNode     int32 = -1
+	foreignNode int32 = -2
+)
+
+func (t *traced) attributeOne(index int32, members, local []int32) {
+	r := t.requests[index]
+	type member struct {
+		node
+		span, call int32 // call: index into r.calls, ownNode or foreignNode
+	}
+	tree := make([]member, 0, len(members)+len(r.calls))
+	for _, i := range members {
+		m := member{t.forest.nodes[i], i, ownNode}
+		if t.request[i] != index {
+			m.call = foreignNode
+		}
+		tree = append(tree, m)
+	}
+	base := t.Spans[r.entry].Start
+	for k := range r.calls {
+		c := &r.calls[k]
+		n := t.forest.nodes[c.at]
+		n.start, n.end = base+c.start, base+c.end
+		n.state, n.unfinished = healthy, false
+		if c.winner < 0 {
+			last := c.attempts[len(c.attempts)-1].at
+			n.state, n.unfinished = t.verdicts[last].state, c.unfinished
+		}
+		if c.at == r.entry { // a request that is its own only call
+			n.parent = r.entry
+		}
+		tree = append(tree, member{n, c.at, int32(k)})
+	}
+	slices.SortStableFunc(tree, func(a, b member) int {
+		// An entry that is its own call comes before it.
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.span, b.span), cmp.Compare(a.call, b.call))
+	})
+	for k := range tree {
+		if tree[k].call == ownNode {
+			local[tree[k].span] = int32(k)
+		}
+	}
+	nodes := make([]node, len(tree))
+	for k := range tree {
+		nodes[k] = tree[k].node
+		if tree[k].span == r.entry && tree[k].call == ownNode {
+			nodes[k].parent = -1
+		} else {
+			nodes[k].parent = local[nodes[k].parent]
+		}
+	}
+	f := newForest(nodes)
+	for k := range tree {
+		if c := tree[k].call; c >= 0 && f.bonds[k].async() {
+			r.calls[c].awaited = false
+		}
+	}
+	path := f.Path(local[r.entry], nil)
+	for _, s := range path {
+		d := s.end - s.start
+		switch c := tree[s.node].call; c {
+		case ownNode:
+			r.time.Own += d
+		case foreignNode:
+			r.time.Unknown += d
+		default:
+			r.calls[c].split(s.start-base, s.end-base, func(what Category, from, to time.Duration) {
+				*r.time.of(what) += to - from
+				if what != Unknown {
+					r.calls[c].path += to - from
+				}
+			})
+		}
+	}
+	r.time.Total = r.duration
+	for k := len(path) - 1; k >= 0; k-- {
+		if c := tree[path[k].node].call; c != ownNode {
+			r.tailed, r.tail = true, base+r.duration-path[k].end
+			r.lastCut = c >= 0 && r.calls[c].outcome.Cut()
+			break
+		}
+	}
+}
+
+// of is the field of a category.
+func (t *Time) of(c Category) *time.Duration {
+	switch c {
+	case Own:
+		return &t.Own
+	case Connect:
+		return &t.Connect
+	case Read:
+		return &t.Read
+	case Retry:
+		return &t.Retry
+	case RetryWait:
+		return &t.RetryWait
+	case Hedge:
+		return &t.Hedge
+	case Messaging:
+		return &t.Messaging
+	}
+	return &t.Unknown
+}
+
+// plus adds two sums.
+func (t Time) plus(u Time) Time {
+	return Time{t.Own + u.Own, t.Connect + u.Connect, t.Read + u.Read, t.Retry + u.Retry, t.RetryWait + u.RetryWait,
+		t.Hedge + u.Hedge, t.Messaging + u.Messaging, t.Unknown + u.Unknown, t.Total + u.Total}
+}
+
+// split says what the call spent [from, to) on, in order; the pieces tile it.
+// At every instant the first that applies: no attempt runs (retry wait); one
+// runs that ended before a later one began (retry); a hedge that won runs
+// (hedge); the rest is reading. A call without an end is unknown throughout.
+func (c *call) split(from, to time.Duration, yield func(what Category, from, to time.Duration)) {
+	switch {
+	case from >= to:
+		return
+	case c.messaging:
+		yield(Messaging, from, to)
+		return
+	case c.unfinished && c.winner < 0:
+		yield(Unknown, from, to)
+		return
+	case len(c.attempts) == 1:
+		yield(Read, from, to)
+		return
+	}
+	cuts := []time.Duration{from, to}
+	lastStart := c.attempts[0].start
+	for i := range c.attempts {
+		a := &c.attempts[i]
+		lastStart = max(lastStart, a.start)
+		for _, at := range [2]time.Duration{a.start, a.end} {
+			if at > from && at < to {
+				cuts = append(cuts, at)
+			}
+		}
+	}
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	for i := 0; i+1 < len(cuts); i++ {
+		what := RetryWait
+		for k := range c.attempts {
+			if a := &c.attempts[k]; a.start <= cuts[i] && a.end > cuts[i] {
+				if a.end <= lastStart {
+					what = Retry
+					break
+				}
+				what = Read
+			}
+		}
+		if w := c.winner; what == Read && w >= 0 && c.attempts[w].hedge && cuts[i] >= c.attempts[w].start {
+			what = Hedge
+		}
+		yield(what, cuts[i], cuts[i+1])
+	}
+}
+
+// A stretch is a piece of a top request's path of spans, with what it was
+// spent on, as seen by the request that owns the span.
+type stretch struct {
+	span       int32
+	start, end time.Duration // of the trace
+	what       Category
+	call       *call // nil outside calls
+	inFlight   bool
+}
+
+// stretches is the critical path of the tree under a root span.
+func (t *traced) stretches(root int32, visited func(int32)) (list []stretch) {
+	owner := map[*request]map[int32]*call{} // by request and span of an attempt
+	callOf := func(span int32) (*request, *call) {
+		if t.request[span] < 0 || t.attempt[span] < 0 {
+			return nil, nil
+		}
+		r := t.requests[t.request[span]]
+		if owner[r] == nil {
+			owner[r] = map[int32]*call{}
+			for k := range r.calls {
+				for _, a := range r.calls[k].attempts {
+					owner[r][a.at] = &r.calls[k]
+				}
+			}
+		}
+		return r, owner[r][t.attempts[t.attempt[span]].at]
+	}
+	for _, s := range t.forest.Path(root, visited) {
+		r, c := callOf(s.node)
+		if c == nil {
+			list = append(list, stretch{s.node, s.start, s.end, Own, nil, s.inFlight})
+			continue
+		}
+		base := t.Spans[r.entry].Start
+		c.split(s.start-base, s.end-base, func(what Category, from, to time.Duration) {
+			if n := len(list); n > 0 && list[n-1].span == s.node && list[n-1].what == what && list[n-1].end == from+base {
+				list[n-1].end = to + base
+				return
+			}
+			list = append(list, stretch{s.node, from + base, to + base, what, c, s.inFlight})
+		})
+	}
+	return list
+}
+
+// placeOf is where a span was read.
+func placeOf(t *ingest.Trace, s *ingest.Span) ingest.Place {
+	return ingest.Place{File: s.File, Position: s.Position, Trace: t.ID, Span: s.ID}
+}

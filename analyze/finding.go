@@ -1,0 +1,221 @@
+package analyze
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"time"
+)
+
+// decide computes the timeouts of a request's calls, infers skipped calls, and
+// says how the request ended.
+func (a *Analysis) decide(r *request, ch chain) {
+	for k := range r.calls {
+		c := &r.calls[k]
+		c.timeout, c.findings = nil, nil
+		if r.deadline == nil {
+			continue
+		}
+		c.timeout = a.timeout(c.dep, r.deadline.budget-c.start, c.reserve)
+	}
+	if r.table == nil {
+		return
+	}
+	a.findSkipped(r, ch)
+	switch {
+	case r.failed:
+		r.ended = Failed
+	case a.missesOptional(r):
+		r.ended = PartlyOK
+	default:
+		r.ended = Complete
+	}
+}
+
+// missesOptional reports whether an optional part of an answer was late,
+// failed or skipped. Late means that the request went on without it: an answer
+// that it waited for is received, however slow.
+func (a *Analysis) missesOptional(r *request) bool {
+	for k := range r.calls {
+		c := &r.calls[k]
+		if a.deps[c.dep].required {
+			continue
+		}
+		if c.outcome.Bad() || c.outcome.Cut() || !c.messaging && !c.awaited && c.end > r.duration {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.skipped, func(s skip) bool { return !a.deps[s.dep].required })
+}
+
+// late reports whether the request ended after its deadline, and by how much.
+func (r *request) late() (overrun time.Duration, late bool) {
+	if r.deadline == nil {
+		return 0, false
+	}
+	overrun = r.duration - r.deadline.budget
+	return overrun, overrun > 0
+}
+
+// past reports whether an instant of the request is at or after its deadline,
+// beyond the doubt about it.
+func (r *request) past(at time.Duration) (by time.Duration, past bool) {
+	by = at - r.deadline.budget
+	return by, by > r.deadline.doubt || by == 0 && r.deadline.doubt == 0
+}
+
+// A found is one finding at one place, before it is counted.
+type found struct {
+	code    FindingCode
+	to      dependency // zero: about the request itself
+	caused  bool
+	example Example
+}
+
+// find lists all findings of a request whose calls were decided.
+func (a *Analysis) find(r *request) (list []found) {
+	for _, w := range r.work {
+		list = append(list, found{w.code, w.to, w.caused, Example{Trace: r.trace, Span: w.span, File: w.file,
+			Position: w.position, Start: w.start, Amount: w.total, WorkEvidence: &WorkEvidence{w.total, w.spans, w.services}}})
+	}
+	if r.deadline == nil || r.table == nil {
+		return list
+	}
+	overrun, late := r.late()
+	if late && !(r.ended == Failed && r.timedOut && overrun <= r.deadline.tolerated()) {
+		list = append(list, found{RequestLate, dependency{}, false, Example{Trace: r.trace, Span: r.span, File: r.file,
+			Position: r.position, Start: r.start, Amount: overrun, Source: r.deadline.source, Lateness: a.lateness(r)}})
+	}
+	for k := range r.calls {
+		c := &r.calls[k]
+		if !c.awaited || c.unfinished {
+			continue
+		}
+		for i := range c.attempts {
+			if f, ok := a.findAttempt(r, c, i); ok {
+				list = append(list, f)
+				if !slices.Contains(c.findings, f.code) {
+					c.findings = append(c.findings, f.code)
+				}
+			}
+		}
+		if f, ok := a.findOptional(r, c, overrun); ok {
+			list = append(list, f)
+			c.findings = append(c.findings, f.code)
+		}
+	}
+	return list
+}
+
+// findAttempt looks at the time that was left when an attempt began.
+func (a *Analysis) findAttempt(r *request, c *call, i int) (f found, ok bool) {
+	try := &c.attempts[i]
+	d := a.deps[c.dep]
+	again := i > 0 || try.index > 0
+	timeout := a.timeout(c.dep, r.deadline.budget-try.start, c.reserve)
+	f = found{to: c.to, example: a.callExample(r, c, i, timeout)}
+	if by, past := r.past(try.start); past {
+		f.code, f.example.Amount = CallPastDeadline, by
+		if again {
+			f.code = RetryPastDeadline
+		}
+		return f, true
+	}
+	if timeout == nil || d.minimumInForce == nil || *timeout >= *d.minimumInForce {
+		return f, false
+	}
+	f.code, f.example.Amount = CallBelowMinimum, *d.minimumInForce-*timeout
+	if again {
+		f.code = RetryBelowMinimum
+	}
+	return f, true
+}
+
+// findOptional looks whether an optional call held the answer beyond its
+// ceiling, or for so long that the request would have been in time without it.
+func (a *Analysis) findOptional(r *request, c *call, overrun time.Duration) (f found, ok bool) {
+	d := a.deps[c.dep]
+	if d.required || c.path == 0 {
+		return f, false
+	}
+	held := time.Duration(0)
+	if d.ceilingInForce != nil {
+		held = c.path - *d.ceilingInForce
+	}
+	if overrun > 0 && c.path >= overrun {
+		held = max(held, overrun)
+	}
+	if held <= 0 {
+		return f, false
+	}
+	path := c.path
+	f = found{OptionalOnPath, c.to, false, a.callExample(r, c, 0, c.timeout)}
+	f.example.Amount, f.example.OnPath = held, &path
+	return f, true
+}
+
+// callExample is the evidence of a finding about attempt i of a call.
+func (a *Analysis) callExample(r *request, c *call, i int, timeout *time.Duration) Example {
+	try := &c.attempts[i]
+	d := a.deps[c.dep]
+	reserve := c.reserve
+	return Example{Trace: r.trace, Span: try.span, File: c.file, Position: c.position, Start: r.start + int64(try.start),
+		Source: r.deadline.source, CallEvidence: &CallEvidence{At: try.start, Remaining: r.deadline.budget - try.start,
+			Reserve: &reserve, Timeout: timeout, Minimum: d.minimumInForce, Ceiling: d.ceilingInForce,
+			AssumesRequired: a.opts.Policy == nil}}
+}
+
+// lateness says where the time of a late request went.
+func (a *Analysis) lateness(r *request) *Lateness {
+	l := &Lateness{Duration: r.duration, Budget: r.deadline.budget, Own: r.time.Own}
+	share := map[int32]int{}
+	for k := range r.calls {
+		c := &r.calls[k]
+		if c.path == 0 {
+			continue
+		}
+		i, ok := share[c.dep]
+		if !ok {
+			i = len(l.Path)
+			share[c.dep] = i
+			l.Path = append(l.Path, PathShare{Callee: c.to.callee, Operation: c.to.operation})
+		}
+		l.Path[i].Path += c.path
+	}
+	slices.SortStableFunc(l.Path, func(x, y PathShare) int {
+		return cmp.Or(cmp.Compare(y.Path, x.Path), cmp.Compare(x.Callee, y.Callee), cmp.Compare(x.Operation, y.Operation))
+	})
+	return l
+}
+
+// worse orders examples: by amount, the greatest first, then trace and span.
+func (e *Example) worse(f *Example) int {
+	return cmp.Or(cmp.Compare(f.Amount, e.Amount), bytes.Compare(e.Trace[:], f.Trace[:]),
+		bytes.Compare(e.Span[:], f.Span[:]), cmp.Compare(e.Start, f.Start))
+}
+
+// A findingKey is what findings are counted by.
+type findingKey struct {
+	code           FindingCode
+	service, route string
+	callee, op     string
+}
+
+// count adds a finding to its kind.
+func (f *Finding) count(one *found) {
+	e := &one.example
+	if f.Count+f.CausedBy == 0 {
+		f.First, f.Last = e.Start, e.Start
+	}
+	f.First, f.Last = min(f.First, e.Start), max(f.Last, e.Start)
+	if one.caused {
+		f.CausedBy++
+		return
+	}
+	f.Count++
+	i, _ := slices.BinarySearchFunc(f.Examples, e, func(x Example, y *Example) int { return x.worse(y) })
+	if i < MaxExamples {
+		f.Examples = slices.Insert(f.Examples, i, *e)
+		f.Examples = f.Examples[:min(len(f.Examples), MaxExamples)]
+	}
+}

@@ -1,0 +1,257 @@
+package analyze
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"time"
+
+	"overrun/ingest"
+)
+
+// provedSkew is how much earlier than its call a callee must start to prove
+// that one of the clocks is off, and the least that a clock is moved.
+const provedSkew = time.Millisecond
+
+// clock names the clock of a span: the first attribute that tells machines
+// apart. "": not recorded; such a span is never moved.
+func clock(r *ingest.Resource) string {
+	for _, key := range keysClock {
+		if v := r.Attr(key); v != "" {
+			return key + "=" + v
+		}
+	}
+	return ""
+}
+
+// clocks gives each span its clock as a small number; 0 is no clock.
+func clocks(t *ingest.Trace) []int32 {
+	numbers := map[string]int32{"": 0}
+	byResource := map[*ingest.Resource]int32{}
+	out := make([]int32, len(t.Spans))
+	for i := range t.Spans {
+		r := t.Spans[i].Resource
+		n, ok := byResource[r]
+		if !ok {
+			name := clock(r)
+			if n, ok = numbers[name]; !ok {
+				n = int32(len(numbers))
+				numbers[name] = n
+			}
+			byResource[r] = n
+		}
+		out[i] = n
+	}
+	return out
+}
+
+// An interval holds the shifts of a child's clock that make one call possible:
+// [P.start - C.start, P.end - C.end].
+type interval struct{ low, high time.Duration }
+
+// A clockPair is a caller's and a callee's clock.
+type clockPair struct{ parent, child int32 }
+
+// evidence collects the edges of one clock pair.
+type evidence struct {
+	feasible []interval
+	early    int // edges whose callee starts more than provedSkew before its call
+	outlives int // edges whose callee ends after its call
+}
+
+// shift is how far the child's clock has to be moved: the middle of the
+// smallest interval common to the most edges (Marzullo, Maintaining the time in
+// a distributed system, Stanford 1984), if skew is proved and more edges agree with it
+// than with no shift at all. ok is false where there is nothing to move.
+//
+// A callee that ends after its call proves nothing alone, since it may simply
+// run on; only if at least three edges and 90 % of the pair show it.
+func (e *evidence) shift() (d time.Duration, ok bool) {
+	if e.early == 0 && (e.outlives < 3 || e.outlives*10 < len(e.feasible)*9) {
+		return 0, false
+	}
+	type edge struct {
+		at    time.Duration
+		begin bool
+	}
+	var edges []edge
+	unmoved := 0
+	for _, i := range e.feasible {
+		edges = append(edges, edge{i.low, true}, edge{i.high, false})
+		if i.low <= 0 && i.high >= 0 {
+			unmoved++
+		}
+	}
+	slices.SortFunc(edges, func(a, b edge) int {
+		begins := func(e edge) int {
+			if e.begin {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(begins(a), begins(b)))
+	})
+	var best interval
+	most, depth := 0, 0
+	for i, at := range edges {
+		if !at.begin {
+			depth--
+			continue
+		}
+		depth++
+		// The interval common to depth edges ends at the next edge, which is an end
+		// wherever depth is at its greatest.
+		if next := (interval{at.at, edges[i+1].at}); depth > most || depth == most && next.high-next.low < best.high-best.low {
+			most, best = depth, next
+		}
+	}
+	d = best.low + (best.high-best.low)/2
+	return d, most > unmoved && (d >= provedSkew || d <= -provedSkew)
+}
+
+// A moved says which clock of a trace was moved, how far, and the span that
+// shows it: the first, from the top, on that clock.
+type moved struct {
+	span   int32 // in the repaired trace
+	amount time.Duration
+	beyond bool // skew is proved, but beyond the maximum: not moved
+}
+
+// repairSkew moves clocks that are proved to be off, and returns a shifted copy
+// of the trace; t itself where nothing is moved.
+func repairSkew(t *ingest.Trace, limit time.Duration) (*ingest.Trace, []moved) {
+	at := clocks(t)
+	pairs := map[clockPair]*evidence{}
+	for i := range t.Spans {
+		c := &t.Spans[i]
+		if c.Parent < 0 || c.Kind != ingest.Server || t.Spans[c.Parent].Kind != ingest.Client {
+			continue
+		}
+		pair := clockPair{at[c.Parent], at[i]}
+		if pair.parent == pair.child || pair.parent == 0 || pair.child == 0 {
+			continue
+		}
+		p := &t.Spans[c.Parent]
+		if p.Defect != 0 || c.Defect != 0 || !judge(p, verdict{}).outcome.Answered() || c.Duration() > p.Duration() {
+			continue
+		}
+		e := pairs[pair]
+		if e == nil {
+			e = new(evidence)
+			pairs[pair] = e
+		}
+		e.feasible = append(e.feasible, interval{p.Start - c.Start, p.End - c.End})
+		if c.Start < p.Start-provedSkew {
+			e.early++
+		}
+		if c.End > p.End {
+			e.outlives++
+		}
+	}
+	shifts := map[clockPair]time.Duration{}
+	for pair, e := range pairs {
+		if d, ok := e.shift(); ok {
+			shifts[pair] = d
+		}
+	}
+	if len(shifts) == 0 {
+		return t, nil
+	}
+
+	// One offset a clock, from the top down: a clock that was placed stays
+	// where it is, so that a call back to a clock above moves nothing.
+	type place struct {
+		set    bool
+		offset time.Duration
+	}
+	places := make([]place, len(t.Spans)+1)
+	var found []moved
+	for _, i := range topDown(t) {
+		c := &t.Spans[i]
+		here := &places[at[i]]
+		if here.set || at[i] == 0 {
+			continue
+		}
+		here.set = true
+		if c.Parent < 0 || at[c.Parent] == 0 {
+			continue
+		}
+		offset := places[at[c.Parent]].offset
+		d := shifts[clockPair{at[c.Parent], at[i]}]
+		if d > limit || d < -limit {
+			found = append(found, moved{i, d, true})
+			d = 0
+		}
+		here.offset = offset + d
+		if here.offset < provedSkew && here.offset > -provedSkew {
+			here.offset = 0
+		}
+		if here.offset != 0 {
+			found = append(found, moved{i, here.offset, false})
+		}
+	}
+	if !slices.ContainsFunc(found, func(m moved) bool { return !m.beyond }) {
+		return t, found
+	}
+
+	order := make([]int32, len(t.Spans)) // old index of each new one
+	out := *t
+	out.Spans = slices.Clone(t.Spans)
+	for i := range out.Spans {
+		out.Spans[i].Start += places[at[i]].offset
+		out.Spans[i].End += places[at[i]].offset
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int {
+		x, y := &out.Spans[a], &out.Spans[b]
+		return cmp.Or(cmp.Compare(x.Start, y.Start), bytes.Compare(x.ID[:], y.ID[:]), cmp.Compare(a, b))
+	})
+	now := make([]int32, len(order)) // new index of each old one
+	sorted := make([]ingest.Span, len(order))
+	for i, old := range order {
+		now[old] = int32(i)
+		sorted[i] = out.Spans[old]
+	}
+	for i := range sorted {
+		if sorted[i].Parent >= 0 {
+			sorted[i].Parent = now[sorted[i].Parent]
+		}
+	}
+	out.Spans = sorted
+	out.Notes = slices.Clone(t.Notes)
+	for i := range out.Notes {
+		out.Notes[i].Span = now[out.Notes[i].Span]
+	}
+	for i := range found {
+		found[i].span = now[found[i].span]
+	}
+	return &out, found
+}
+
+// topDown lists the spans with every parent before its children, roots by
+// start, and the children of one level in the order of their parents.
+func topDown(t *ingest.Trace) []int32 {
+	from := make([]int32, len(t.Spans)+2)
+	kids := make([]int32, len(t.Spans))
+	order := make([]int32, 0, len(t.Spans))
+	for i := range t.Spans {
+		if p := t.Spans[i].Parent; p >= 0 {
+			from[p+2]++
+		} else {
+			order = append(order, int32(i))
+		}
+	}
+	for i := 2; i < len(from); i++ {
+		from[i] += from[i-1]
+	}
+	for i := range t.Spans {
+		if p := t.Spans[i].Parent; p >= 0 {
+			kids[from[p+1]] = int32(i)
+			from[p+1]++
+		}
+	}
+	for i := 0; i < len(order); i++ {
+		order = append(order, kids[from[order[i]]:from[order[i]+1]]...)
+	}
+	return order
+}

@@ -1,0 +1,338 @@
+package analyze
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"overrun/ingest"
+)
+
+// A depTable is what all attempts at a dependency show together.
+type depTable struct {
+	name          dependency
+	rule          *DependencyRule // nil: the policy does not name it
+	required      bool            // what reserves assume: true unless a rule says otherwise
+	falseTimeouts Quantile
+	latency       Sample
+	calls         int
+	attempts      int
+	outcomes      map[Outcome]int
+	onPath        int
+	path          time.Duration
+
+	minimum, minimumInForce *time.Duration
+	ceiling, ceilingInForce *time.Duration
+	capped                  bool
+	misfits                 []routeKey // routes whose deadline leaves less than the minimum
+}
+
+func (a *Analysis) newDep(name dependency) *depTable {
+	d := &depTable{name: name, required: true, falseTimeouts: defaultFalseTimeouts, outcomes: map[Outcome]int{}}
+	if d.rule = a.opts.Policy.Rule(name.caller, name.callee, name.operation); d.rule != nil {
+		d.required, d.falseTimeouts = d.rule.Required, d.rule.FalseTimeouts
+	}
+	return d
+}
+
+// learn adds a call. Answers are events; cut and cancelled attempts are known
+// to have lasted longer than they did; all others say nothing about latency.
+func (d *depTable) learn(c *call) {
+	d.calls++
+	if c.path > 0 {
+		d.onPath++
+		d.path += c.path
+	}
+	for i := range c.attempts {
+		t := &c.attempts[i]
+		d.attempts++
+		outcome := t.outcome
+		if t.unfinished {
+			outcome = Unfinished
+		}
+		d.outcomes[outcome]++
+		switch {
+		case outcome.Answered():
+			d.latency.Add(t.end - t.start)
+		case outcome.Cut(), outcome == CancelledRace:
+			d.latency.AddCut(t.end - t.start)
+		}
+	}
+}
+
+// A summary adds up decided requests.
+type summary struct {
+	a        *Analysis
+	routes   map[*routeTable]*routeSum
+	findings map[findingKey]*Finding
+	worst    []LateOne
+	requests int
+	orphans  int
+}
+
+// MaxWorst is how many late requests a report lists.
+const MaxWorst = 100
+
+// A routeSum is a Route under construction.
+type routeSum struct {
+	Route
+	latency, failed Sample
+	byTen           map[int64]int
+}
+
+func newSummary(a *Analysis) *summary {
+	return &summary{a: a, routes: map[*routeTable]*routeSum{}, findings: map[findingKey]*Finding{}}
+}
+
+func (s *summary) add(r *request) {
+	for _, f := range s.a.find(r) {
+		key := findingKey{f.code, r.service, r.route, f.to.callee, f.to.operation}
+		if s.findings[key] == nil {
+			s.findings[key] = &Finding{Code: f.code, Service: r.service, Route: r.route, Callee: f.to.callee, Operation: f.to.operation}
+		}
+		s.findings[key].count(&f)
+		if f.code == RequestLate {
+			s.addWorst(r, &f)
+		}
+	}
+	if r.role == fragment {
+		s.orphans++
+	}
+	if r.table == nil {
+		return
+	}
+	s.requests++
+	for _, k := range r.skipped {
+		s.a.deps[k.dep].outcomes[Skipped]++
+	}
+	t := s.routes[r.table]
+	if t == nil {
+		t = &routeSum{Route: Route{Service: r.service, Route: r.route, DeadlineSources: map[Source]int{}}, byTen: map[int64]int{}}
+		s.routes[r.table] = t
+	}
+	t.add(r)
+}
+
+func (t *routeSum) add(r *request) {
+	t.Requests++
+	t.Time = t.Time.plus(r.time)
+	_, late := r.late()
+	inTime := 0
+	if r.deadline != nil {
+		t.WithDeadline++
+		t.DeadlineSources[r.deadline.source]++
+		if !late {
+			inTime = 1
+		}
+	}
+	if r.ended == Failed {
+		t.Failed++
+		if r.timedOut {
+			t.TimedOut++
+		}
+		t.failed.Add(r.duration)
+		return
+	}
+	t.latency.Add(r.duration)
+	if r.ended == Complete {
+		t.Complete++
+		t.CompleteInTime += inTime
+	} else {
+		t.Partial++
+		t.PartialInTime += inTime
+	}
+	if late {
+		t.Late++
+		const ten = int64(10 * time.Minute)
+		t.byTen[r.start-((r.start%ten)+ten)%ten]++
+		start := r.start
+		if t.FirstLate == nil || start < *t.FirstLate {
+			t.FirstLate = &start
+		}
+		if t.LastLate == nil || start > *t.LastLate {
+			t.LastLate = &start
+		}
+	}
+}
+
+// addWorst keeps the MaxWorst latest requests.
+func (s *summary) addWorst(r *request, f *found) {
+	one := LateOne{Trace: r.trace, Span: r.span, File: r.file, Position: r.position, Service: r.service, Route: r.route,
+		Start: r.start, Overrun: f.example.Amount, Source: r.deadline.source, Lateness: *f.example.Lateness}
+	i, _ := slices.BinarySearchFunc(s.worst, &one, func(x LateOne, y *LateOne) int {
+		return cmp.Or(cmp.Compare(y.Overrun, x.Overrun), bytes.Compare(x.Trace[:], y.Trace[:]), bytes.Compare(x.Span[:], y.Span[:]))
+	})
+	if i < MaxWorst {
+		s.worst = slices.Insert(s.worst, i, one)
+		s.worst = s.worst[:min(len(s.worst), MaxWorst)]
+	}
+}
+
+// report puts all together, in an order that depends on names alone.
+func (s *summary) report(dump *ingest.Dump, parts []part) Report {
+	r := Report{Schema: ReportSchema, Input: s.input(dump, parts), Routes: []Route{}, Dependencies: []Dependency{},
+		Findings: []Finding{}, Worst: s.worst}
+	if r.Worst == nil {
+		r.Worst = []LateOne{}
+	}
+	for table, t := range s.routes {
+		r.Routes = append(r.Routes, t.finish(s.a, table))
+	}
+	slices.SortFunc(r.Routes, func(x, y Route) int {
+		return cmp.Or(cmp.Compare(x.Service, y.Service), cmp.Compare(x.Route, y.Route))
+	})
+	for _, d := range s.a.deps {
+		r.Dependencies = append(r.Dependencies, s.a.finishDep(d))
+	}
+	slices.SortFunc(r.Dependencies, func(x, y Dependency) int {
+		return dependency{x.Caller, x.Callee, x.Operation}.compare(dependency{y.Caller, y.Callee, y.Operation})
+	})
+	for _, f := range s.findings {
+		if f.Examples == nil {
+			f.Examples = []Example{}
+		}
+		r.Findings = append(r.Findings, *f)
+	}
+	slices.SortFunc(r.Findings, func(x, y Finding) int {
+		return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Service, y.Service), cmp.Compare(x.Route, y.Route),
+			cmp.Compare(x.Callee, y.Callee), cmp.Compare(x.Operation, y.Operation))
+	})
+	return r
+}
+
+func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
+	r := t.Route
+	r.Latency, r.LatencyFailed = t.latency.Latency(), t.failed.Latency()
+	r.Tail = Tail{table.tails.Point(P50), table.tails.Point(P99)}
+	answered := t.CompleteInTime + t.PartialInTime + t.Late // complete and partial with a deadline
+	if answered > 0 {
+		share := float64(t.Late) / float64(answered)
+		r.LateShare = &share
+	}
+	r.LateByTen = []LateTen{}
+	for _, start := range slices.Sorted(maps.Keys(t.byTen)) {
+		r.LateByTen = append(r.LateByTen, LateTen{start, t.byTen[start]})
+	}
+	r.Warnings = append([]Warning{}, r.Latency.Warnings()...)
+	if !t.latency.Exact() {
+		r.Warnings = append(r.Warnings, HistogramValues)
+	}
+	if r.Time.Read > 0 {
+		r.Warnings = append(r.Warnings, ConnectInRead)
+	}
+	if !table.tailKnown && r.WithDeadline > 0 {
+		r.Warnings = append(r.Warnings, TailUnknown)
+	}
+	if table.full {
+		r.Warnings = append(r.Warnings, ManyCallsNoUsual)
+	}
+	return r
+}
+
+func (a *Analysis) finishDep(t *depTable) Dependency {
+	d := Dependency{Caller: t.name.caller, Callee: t.name.callee, Operation: t.name.operation, Calls: t.calls, Attempts: t.attempts,
+		Outcomes: t.outcomes, OnPath: t.onPath, Path: t.path, Latency: t.latency.Latency(),
+		Minimum: t.minimum, Ceiling: t.ceiling, Warnings: []Warning{}, DoesNotFit: []string{}}
+	if a.opts.Policy != nil {
+		d.Required = &t.required
+	}
+	for o, n := range t.outcomes {
+		switch {
+		case o == OutcomeOK:
+			d.OK += n
+		case o.Bad():
+			d.Errors += n
+		case o.Cut():
+			d.Cut += n
+		}
+	}
+	if t.rule != nil {
+		d.PolicyMinimum, d.PolicyCeiling = t.rule.Minimum, t.rule.Ceiling
+	}
+	if t.ceiling != nil {
+		d.CeilingShareCut = t.latency.ShareAbove(*t.ceiling)
+	}
+	warn := func(w Warning, when bool) {
+		if when {
+			d.Warnings = append(d.Warnings, w)
+		}
+	}
+	d.Warnings = append(d.Warnings, d.Latency.Warnings()...)
+	warn(HistogramValues, !t.latency.Exact())
+	warn(ConnectInRead, t.path > 0)
+	warn(MinimumUnknown, t.minimumInForce == nil)
+	warn(CappedByBudget, t.capped && t.ceiling != nil)
+	warn(DoesNotFit, len(t.misfits) > 0)
+	warn(NoCeiling, t.ceiling == nil && len(t.misfits) == 0)
+	warn(AssumesRequired, a.opts.Policy == nil)
+	for _, m := range t.misfits {
+		d.DoesNotFit = append(d.DoesNotFit, m.service+" "+m.route)
+	}
+	slices.Sort(d.DoesNotFit)
+	return d
+}
+
+// input says what was read.
+func (s *summary) input(dump *ingest.Dump, parts []part) Input {
+	in := Input{Files: len(dump.Files), Spans: dump.Spans, Traces: len(dump.Traces), Requests: s.requests, Fragments: s.orphans}
+	for _, f := range dump.Files {
+		in.Bytes += f.Bytes
+	}
+	for _, t := range dump.Traces {
+		for i := range t.Spans {
+			span := &t.Spans[i]
+			if span.Defect&(ingest.NoStart|ingest.NoEnd) != 0 {
+				continue
+			}
+			start, end := t.Epoch+int64(span.Start), t.Epoch+int64(span.End)
+			if in.Start == nil || start < *in.Start {
+				in.Start = &start
+			}
+			if in.End == nil || end > *in.End {
+				in.End = &end
+			}
+		}
+	}
+	notes := map[ingest.Code]*Note{}
+	for _, n := range dump.Notes {
+		note := Note{Code: n.Code, Count: n.Count, Text: n.Text, Example: Place{File: n.Example.File, Position: n.Example.Position}}
+		if n.Example.Trace != (ingest.TraceID{}) || n.Example.Span != (ingest.SpanID{}) {
+			trace, span := n.Example.Trace, n.Example.Span
+			note.Example.Trace, note.Example.Span = &trace, &span
+		}
+		notes[n.Code] = &note
+	}
+	for _, p := range parts {
+		if p.moved > 0 {
+			in.Skew.Traces++
+			in.Skew.Largest = max(in.Skew.Largest, p.moved)
+		}
+		for _, n := range p.notes {
+			have := notes[n.Code]
+			if have == nil {
+				notes[n.Code] = &n
+				continue
+			}
+			have.Count++
+			if n.Example.place().Before(have.Example.place()) {
+				have.Example = n.Example
+			}
+		}
+	}
+	in.Notes = []Note{}
+	for _, code := range slices.Sorted(maps.Keys(notes)) {
+		in.Notes = append(in.Notes, *notes[code])
+	}
+	return in
+}
+
+// place is p as ingest has it, for its order.
+func (p Place) place() ingest.Place {
+	q := ingest.Place{File: p.File, Position: p.Position}
+	if p.Trace != nil {
+		q.Trace, q.Span = *p.Trace, *p.Span
+	}
+	return q
+}

@@ -1,0 +1,147 @@
+package analyze
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"time"
+
+	"overrun/ingest"
+)
+
+// Views gives what `overrun trace` prints for one trace of the dump: one View
+// for each top request and each fragment, by start. Computed timeouts rest on
+// the whole dump.
+func (a *Analysis) Views(trace *ingest.Trace) []View {
+	t := newTraced(trace, &a.opts)
+	for _, r := range t.requests {
+		for k := range r.calls {
+			r.calls[k].dep = a.depOf[r.calls[k].to]
+		}
+		var ch chain
+		if r.role != fragment && !r.broken {
+			r.table = a.routeOf[routeKey{r.service, r.route}]
+			ch = a.plan(r)
+		}
+		a.decide(r, ch)
+		a.find(r)
+	}
+	var views []View
+	under := t.tops()
+	for i, r := range t.requests {
+		if r.role != nested {
+			views = append(views, a.view(t, int32(i), under))
+		}
+	}
+	slices.SortStableFunc(views, func(x, y View) int {
+		return cmp.Or(cmp.Compare(x.Start, y.Start), bytes.Compare(x.Root[:], y.Root[:]))
+	})
+	return views
+}
+
+// tops gives every span the index of the top request or fragment whose tree
+// it is in; -1: none.
+func (t *traced) tops() []int32 {
+	under := make([]int32, len(t.Spans))
+	for _, i := range t.order {
+		under[i] = -1
+		if r := t.request[i]; r >= 0 && t.requests[r].role != nested && t.requests[r].entry == i {
+			under[i] = r
+		} else if p := t.Spans[i].Parent; p >= 0 {
+			under[i] = under[p]
+		}
+	}
+	return under
+}
+
+func (a *Analysis) view(t *traced, index int32, under []int32) View {
+	r := t.requests[index]
+	base := t.Spans[r.entry].Start
+	v := View{Trace: t.ID, Root: r.span, Fragment: r.role == fragment, Service: r.service, Route: r.route, Start: r.start,
+		Duration: r.duration, Ended: r.ended, TimedOut: r.timedOut, File: r.file, Position: r.position,
+		Path: []PathSegment{}, Calls: []ViewCall{}, Notes: []ViewNote{}}
+	if r.deadline != nil {
+		budget := r.deadline.budget
+		v.Deadline, v.Source = &budget, r.deadline.source
+	}
+	for _, s := range t.stretches(r.entry, nil) {
+		span := &t.Spans[s.span]
+		p := PathSegment{Span: span.ID, Name: span.Name, Service: span.Resource.Service, Start: s.start - base, End: s.end - base,
+			Category: s.what, InFlight: s.inFlight}
+		if s.call != nil {
+			p.Callee, p.Operation = s.call.to.callee, s.call.to.operation
+		}
+		v.Path = append(v.Path, p)
+	}
+	for i, q := range t.requests {
+		if under[q.entry] != index {
+			continue
+		}
+		offset := t.Spans[t.requests[i].entry].Start - base
+		for k := range q.calls {
+			v.Calls = append(v.Calls, a.viewCall(q, &q.calls[k], offset))
+		}
+		for _, s := range q.skipped {
+			v.Calls = append(v.Calls, a.viewSkip(q, s, offset))
+		}
+	}
+	slices.SortStableFunc(v.Calls, func(x, y ViewCall) int { return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(x.End, y.End)) })
+	for _, n := range t.Trace.Notes {
+		if under[n.Span] == index {
+			v.Notes = append(v.Notes, viewNote(t, n.Code, n.Span, n.Amount, n.Amount != 0))
+		}
+	}
+	for _, n := range t.notes {
+		if under[n.node] == index {
+			v.Notes = append(v.Notes, viewNote(t, n.code, n.node, n.amount, n.amount >= 0 || n.code == ClockSkew || n.code == SkewTooLarge))
+		}
+	}
+	slices.SortStableFunc(v.Notes, func(x, y ViewNote) int {
+		return cmp.Or(cmp.Compare(x.Code, y.Code), bytes.Compare(x.Span[:], y.Span[:]))
+	})
+	return v
+}
+
+func (a *Analysis) viewCall(r *request, c *call, offset time.Duration) ViewCall {
+	span := c.span
+	v := ViewCall{Span: &span, Service: r.service, Callee: c.to.callee, Operation: c.to.operation, Required: a.requiredness(c.dep),
+		Start: c.start + offset, End: c.end + offset, Outcome: c.outcome, Attempts: len(c.attempts), Minimum: a.deps[c.dep].minimumInForce,
+		Timeout: c.timeout, Path: c.path, Findings: append([]FindingCode{}, c.findings...)}
+	if c.unfinished && c.winner < 0 {
+		v.Outcome = Unfinished
+	}
+	if r.deadline != nil {
+		left, reserve := r.deadline.budget-c.start, c.reserve
+		v.Remaining, v.Reserve = &left, &reserve
+	}
+	for i := range c.attempts {
+		t := &c.attempts[i]
+		v.Tries = append(v.Tries, Try{Span: t.span, Start: t.start + offset, End: t.end + offset, Outcome: t.outcome, Hedge: t.hedge})
+	}
+	return v
+}
+
+func (a *Analysis) viewSkip(r *request, s skip, offset time.Duration) ViewCall {
+	d := a.deps[s.dep]
+	left := r.deadline.budget - s.at
+	return ViewCall{Service: r.service, Callee: d.name.callee, Operation: d.name.operation, Required: a.requiredness(s.dep),
+		Start: s.at + offset, End: s.at + offset, Outcome: Skipped, Tries: []Try{}, Remaining: &left, Timeout: &s.timeout,
+		Minimum: d.minimumInForce, Reserve: &s.reserve, Inferred: true, Findings: []FindingCode{}}
+}
+
+// requiredness is what the policy says of a dependency; nil without a policy.
+func (a *Analysis) requiredness(dep int32) *bool {
+	if a.opts.Policy == nil {
+		return nil
+	}
+	required := a.deps[dep].required
+	return &required
+}
+
+func viewNote(t *traced, code ingest.Code, span int32, amount time.Duration, measured bool) ViewNote {
+	n := ViewNote{Code: code, Span: t.Spans[span].ID}
+	if measured {
+		n.Amount = &amount
+	}
+	return n
+}

@@ -1,0 +1,176 @@
+package analyze
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"overrun/ingest"
+)
+
+// A work is effort that nobody waited for any more, under its originator: the
+// request whose deadline passed first, or the call (or request) whose caller
+// left first.
+type work struct {
+	code     FindingCode
+	to       dependency // of the call that was left; zero: the request itself
+	span     ingest.SpanID
+	file     string
+	position int64
+	start    int64 // Unix nanoseconds of the deadline, or of the leaving
+	caused   bool  // began elsewhere: counted there
+	total    time.Duration
+	spans    int
+	services []ServiceWork
+}
+
+const never = time.Duration(math.MaxInt64)
+
+// findWork finds spans that ran on after the deadline of their request, and
+// after a caller further up had left, by more than the doubt about the instant.
+// Over a bond across which nobody waits there is nobody to leave.
+func (t *traced) findWork() {
+	n := len(t.Spans)
+	leftAt := make([]time.Duration, n)   // when the first caller above had left
+	leftBy := make([]int32, n)           // its span
+	doubt := make([]time.Duration, n)    // about leftAt, as seen from the span
+	abandoned := map[int32]*runOn{}      // by the span that left
+	later := map[int32]bool{}            // spans that left after one above them had
+	late := map[int32]map[int32]*runOn{} // by origin of the deadline, and request
+	for _, i := range t.order {
+		leftAt[i], leftBy[i] = never, -1
+		s := &t.Spans[i]
+		p := s.Parent
+		if p < 0 || t.forest.bonds[i].async() {
+			continue
+		}
+		leftAt[i], leftBy[i] = leftAt[p], leftBy[p]
+		if leftAt[i] != never {
+			doubt[i] = doubt[p] + t.doubt(i)
+		}
+		if b := t.forest.bonds[i]; (b == waitsLeft || b == leftFailing) && !t.lostRace(p) {
+			if end := t.Spans[p].End; end < leftAt[i] {
+				leftAt[i], leftBy[i], doubt[i] = end, p, t.doubt(i)
+			} else {
+				later[p] = true
+			}
+		}
+		if by := leftBy[i]; by >= 0 && s.Defect == 0 && s.End-leftAt[i] > doubt[i] {
+			if abandoned[by] == nil {
+				abandoned[by] = newRunOn()
+			}
+			abandoned[by].add(s, leftAt[i], s.End)
+		}
+	}
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if t.request[i] < 0 || t.async[i] || s.Defect != 0 {
+			continue
+		}
+		r := t.request[i]
+		d := t.requests[r].deadline
+		if d == nil || s.End-d.at <= d.doubt || min(s.End, leftAt[i]) <= d.at {
+			continue
+		}
+		if late[d.origin] == nil {
+			late[d.origin] = map[int32]*runOn{}
+		}
+		if late[d.origin][r] == nil {
+			late[d.origin][r] = newRunOn()
+		}
+		late[d.origin][r].add(s, d.at, min(s.End, leftAt[i]))
+	}
+
+	for _, by := range slices.Sorted(maps.Keys(abandoned)) {
+		t.report(by, abandoned[by], AbandonedWork, t.Spans[by].End, false)
+		delete(later, by)
+	}
+	for _, by := range slices.Sorted(maps.Keys(later)) {
+		t.report(by, newRunOn(), AbandonedWork, t.Spans[by].End, true)
+	}
+	for _, origin := range slices.Sorted(maps.Keys(late)) {
+		all := newRunOn()
+		o := t.requests[origin]
+		for _, r := range slices.Sorted(maps.Keys(late[origin])) {
+			all.merge(late[origin][r])
+			if r != origin {
+				t.report(t.requests[r].entry, newRunOn(), WorkPastDeadline, o.deadline.at, true)
+			}
+		}
+		if o.timedOut && all.last-o.deadline.at <= o.deadline.tolerated() {
+			continue
+		}
+		t.report(o.entry, all, WorkPastDeadline, o.deadline.at, false)
+	}
+}
+
+// lostRace reports whether a span is, or is part of, an attempt that lost to a
+// sibling: its caller has the answer.
+func (t *traced) lostRace(i int32) bool {
+	return t.attempt[i] >= 0 && t.attempts[t.attempt[i]].outcome == CancelledRace
+}
+
+// report files work under the request that the span by belongs to.
+func (t *traced) report(by int32, ran *runOn, code FindingCode, since time.Duration, caused bool) {
+	if t.request[by] < 0 {
+		return
+	}
+	r := t.requests[t.request[by]]
+	s := &t.Spans[by]
+	w := work{code: code, span: s.ID, file: s.File, position: s.Position, start: t.Epoch + int64(since), caused: caused}
+	if a := t.attempt[by]; a >= 0 && code == AbandonedWork {
+		for k := range r.calls {
+			if slices.ContainsFunc(r.calls[k].attempts, func(x attempt) bool { return x.at == t.attempts[a].at }) {
+				w.to = r.calls[k].to
+			}
+		}
+	}
+	w.services = ran.services()
+	for _, s := range w.services {
+		w.total += s.Work
+		w.spans += s.Spans
+	}
+	r.work = append(r.work, w)
+}
+
+// A runOn collects, by service, when its spans ran on.
+type runOn struct {
+	ran  map[string][]interval
+	last time.Duration // the latest end
+}
+
+func newRunOn() *runOn { return &runOn{ran: map[string][]interval{}, last: math.MinInt64} }
+
+func (r *runOn) add(s *ingest.Span, since, until time.Duration) {
+	service := s.Resource.Service
+	r.ran[service] = append(r.ran[service], interval{max(s.Start, since), until})
+	r.last = max(r.last, until)
+}
+
+func (r *runOn) merge(o *runOn) {
+	for service, list := range o.ran {
+		r.ran[service] = append(r.ran[service], list...)
+	}
+	r.last = max(r.last, o.last)
+}
+
+// services sums up the union of the intervals of each service, so that nested
+// spans do not count twice.
+func (r *runOn) services() (list []ServiceWork) {
+	for _, service := range slices.Sorted(maps.Keys(r.ran)) {
+		ran := r.ran[service]
+		slices.SortFunc(ran, func(a, b interval) int { return cmp.Or(cmp.Compare(a.low, b.low), cmp.Compare(a.high, b.high)) })
+		w := ServiceWork{Service: service, Spans: len(ran)}
+		reach := time.Duration(math.MinInt64)
+		for _, i := range ran {
+			if from := max(i.low, reach); i.high > from {
+				w.Work += i.high - from
+				reach = i.high
+			}
+		}
+		list = append(list, w)
+	}
+	return list
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"overrun/analyze"
+	"overrun/report"
+)
+
+const analyzeHelp = `analyze reads trace dumps and reports, for each route, how many requests ran
+past their deadline and where their time went; for each dependency of each
+caller, its latencies with 95 %% intervals, how often it held a request, and the
+minimum and ceiling it suggests for its timeout; and findings with the traces
+that show them.
+
+PATH is a file, a folder, or - for standard input: OTLP as JSON or protobuf,
+packed with gzip or zstd or not. A folder is read with all that lies in it.
+
+Times have a unit: ns, us, ms, s. In JSON all durations are whole nanoseconds
+(_ns) and shares are fractions of 1. What is not known is shown as such, and is
+null in JSON.
+
+Finding codes, for --fail-on:
+
+%s
+Examples:
+
+  overrun analyze --deadline 200ms testdata/card-5.jsonl.gz
+  overrun analyze --policy testdata/policy.yaml --format json testdata/card-5.jsonl.gz
+%s`
+
+// analyzeFlags are the flags of analyze.
+type analyzeFlags struct {
+	sourceFlags
+	failOn []analyze.FindingCode
+}
+
+func (a *app) analyzeCommand() *cobra.Command {
+	var f analyzeFlags
+	var codes strings.Builder
+	for _, c := range analyze.FindingCodes {
+		fmt.Fprintf(&codes, "  %-22s%s\n", c.Code, c.Text)
+	}
+	cmd := &cobra.Command{
+		Use:   "analyze [flags] PATH...",
+		Short: "report overruns, dependencies and findings of dumps",
+		Long:  fmt.Sprintf(analyzeHelp, codes.String(), exitHelp),
+		Args:  needPaths,
+		RunE: a.starting(func(cmd *cobra.Command, paths []string) error {
+			return runAnalyze(cmd.Context(), a, &f, paths)
+		}),
+	}
+	f.bind(cmd, "text", "markdown", "json", "csv")
+	cmd.Flags().Var(&codesValue{&f.failOn}, "fail-on", "exit with status 3 if there are findings of `CODE`[,CODE], or of any code")
+	complete(cmd, "fail-on", codeNames())
+	return cmd
+}
+
+func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) error {
+	policy, err := readPolicy(f.policy)
+	if err != nil {
+		return err
+	}
+	out, err := a.create(ctx, f.output)
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	dump, err := a.read(ctx, &f.sourceFlags, paths)
+	if err != nil {
+		return err
+	}
+	result := &analyze.Run(dump, f.analysis(policy)).Report
+
+	look := out.look(&f.sourceFlags)
+	switch f.format {
+	case "text":
+		err = report.Text(out, result, look)
+	case "markdown":
+		err = report.Markdown(out, result, look)
+	case "json":
+		err = report.JSON(out, result)
+	case "csv":
+		err = report.CSV(out, result)
+	}
+	if err == nil {
+		err = out.commit()
+	}
+	if err != nil {
+		return err
+	}
+	return checkRules(result, f.failOn)
+}
+
+// errBroken is the error of a rule of --fail-on.
+var errBroken = errors.New("a rule is broken")
+
+// A brokenRule says which findings broke --fail-on.
+type brokenRule struct{ what []string }
+
+func (b *brokenRule) Error() string { return "--fail-on: found " + strings.Join(b.what, ", ") }
+func (b *brokenRule) Unwrap() error { return errBroken }
+
+// checkRules fails if the report has findings of the codes.
+func checkRules(r *analyze.Report, codes []analyze.FindingCode) error {
+	count := make(map[analyze.FindingCode]int)
+	for _, finding := range r.Findings {
+		count[finding.Code] += finding.Count
+	}
+	var broken brokenRule
+	for _, c := range analyze.FindingCodes {
+		if n := count[c.Code]; n > 0 && slices.Contains(codes, c.Code) {
+			broken.what = append(broken.what, fmt.Sprintf("%d %s", n, c.Code))
+		}
+	}
+	if len(broken.what) == 0 {
+		return nil
+	}
+	return &broken
+}

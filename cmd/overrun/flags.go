@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"overrun/analyze"
+)
+
+// sourceFlags are the flags of every command that reads dumps.
+type sourceFlags struct {
+	deadline time.Duration // 0: none
+	policy   string        // "": none
+	maxSkew  time.Duration
+	workers  int    // 0: one a processor
+	output   string // "", "-": standard output
+	link     string // "": ids without links
+	format   string
+	top      int // rows of a table; 0: what report thinks right
+	all      bool
+	quiet    bool
+}
+
+// bind adds the flags to a command. The first format is the default.
+func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	f.format = formats[0]
+	f.maxSkew = analyze.DefaultMaxSkew
+	flags.Var(&durationValue{to: &f.deadline, positive: true}, "deadline", "`TIME` from the start of a top request to its deadline, such as 200ms,\nwhere neither the spans nor the policy give one")
+	flags.StringVar(&f.policy, "policy", "", "policy `FILE` (YAML): deadlines of routes, rules of dependencies")
+	flags.Var(&choiceValue{&f.format, formats}, "format", "`FORM` of the output: "+strings.Join(formats, ", "))
+	flags.StringVarP(&f.output, "output", "o", "", "write to `FILE`, which is replaced only when all went well")
+	flags.Var(&linkValue{&f.link}, "link", "`URL` that trace ids link to, with {trace} in place of the id")
+	flags.Var(&countValue{to: &f.top, min: 1}, "top", "show `N` rows of each table, and not 10; text and markdown only")
+	flags.BoolVar(&f.all, "all", false, "show all rows of each table")
+	cmd.MarkFlagsMutuallyExclusive("top", "all")
+	flags.Var(&durationValue{to: &f.maxSkew}, "max-skew", "move no clock by more than `TIME`; 0s: move none")
+	flags.VarP(&countValue{to: &f.workers}, "jobs", "j", "work on `N` processors; 0: on all. The output does not depend on it")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar, no summary on standard error")
+	complete(cmd, "format", formats)
+	_ = cmd.MarkFlagFilename("policy", "yaml", "yml") // fails only if the flag is unknown
+}
+
+// analysis gives the options of the analysis.
+func (f *sourceFlags) analysis(policy *analyze.Policy) analyze.Options {
+	o := analyze.Options{Policy: policy, Deadline: f.deadline, MaxSkew: f.maxSkew, Workers: f.workers}
+	if o.MaxSkew == 0 {
+		o.MaxSkew = -1 // none is moved; 0 would be the default
+	}
+	return o
+}
+
+// complete offers words for the value of a flag.
+func complete(cmd *cobra.Command, flag string, words []string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return words, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err)
+	}
+}
+
+// A durationValue is a time with a unit, not negative.
+type durationValue struct {
+	to       *time.Duration
+	positive bool // 0 is wrong
+}
+
+func (v *durationValue) Type() string { return "duration" }
+
+func (v *durationValue) String() string {
+	if v.to == nil || *v.to == 0 {
+		return ""
+	}
+	return v.to.String()
+}
+
+func (v *durationValue) Set(text string) error {
+	d, err := analyze.ParseDuration(text)
+	if err == nil && v.positive && d == 0 {
+		err = fmt.Errorf("%q is zero: write more, such as 200ms", text)
+	}
+	*v.to = d
+	return err
+}
+
+// A choiceValue is one of a few words.
+type choiceValue struct {
+	to *string
+	of []string
+}
+
+func (v *choiceValue) Type() string   { return "string" }
+func (v *choiceValue) String() string { return *v.to }
+
+func (v *choiceValue) Set(text string) error {
+	if !slices.Contains(v.of, text) {
+		return fmt.Errorf("it is none of %s", strings.Join(v.of, ", "))
+	}
+	*v.to = text
+	return nil
+}
+
+// A countValue is a whole number, at least min.
+type countValue struct {
+	to  *int
+	min int
+}
+
+func (v *countValue) Type() string   { return "int" }
+func (v *countValue) String() string { return strconv.Itoa(*v.to) }
+
+func (v *countValue) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < v.min {
+		return fmt.Errorf("write a whole number, %d or more", v.min)
+	}
+	*v.to = n
+	return nil
+}
+
+// A linkValue is a URL with {trace} in it.
+type linkValue struct{ to *string }
+
+func (v *linkValue) Type() string   { return "url" }
+func (v *linkValue) String() string { return *v.to }
+
+func (v *linkValue) Set(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(text, " <>\"'()`|\\"):
+		return fmt.Errorf("write a URL that begins with http:// or https://, such as https://traces.example/trace/{trace}")
+	case !strings.Contains(text, "{trace}"):
+		return fmt.Errorf("it lacks {trace}, which stands for the id, as in https://traces.example/trace/{trace}")
+	}
+	*v.to = text
+	return nil
+}
+
+// anyCode stands for every code in --fail-on.
+const anyCode = "any"
+
+// A codesValue is a list of finding codes.
+type codesValue struct{ to *[]analyze.FindingCode }
+
+func (v *codesValue) Type() string   { return "codes" }
+func (v *codesValue) String() string { return "" }
+
+func (v *codesValue) Set(text string) error {
+	known := codeNames()
+	for code := range strings.SplitSeq(text, ",") {
+		code = strings.TrimSpace(code)
+		switch {
+		case code == anyCode:
+			for _, c := range analyze.FindingCodes {
+				*v.to = append(*v.to, c.Code)
+			}
+		case slices.Contains(known, code):
+			*v.to = append(*v.to, analyze.FindingCode(code))
+		default:
+			return fmt.Errorf("unknown code %q: the codes are %s", code, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// codeNames lists what --fail-on knows.
+func codeNames() []string {
+	names := []string{anyCode}
+	for _, c := range analyze.FindingCodes {
+		names = append(names, string(c.Code))
+	}
+	return names
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/cheggaaa/pb/v3"
+	"golang.org/x/term"
+
+	"overrun/analyze"
+	"overrun/ingest"
+)
+
+// readPolicy reads a policy file; nil: no path.
+func readPolicy(path string) (*analyze.Policy, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return analyze.ParsePolicy(path, data)
+}
+
+// read reads dumps. On a terminal it shows how far it is, and what it read.
+func (a *app) read(ctx context.Context, f *sourceFlags, paths []string) (*ingest.Dump, error) {
+	o := ingest.Options{Keep: analyze.Keep(), Workers: f.workers, Stdin: a.stdin}
+	shown := !f.quiet && isTerminal(a.stderr)
+	var bar *pb.ProgressBar
+	if shown {
+		bar = pb.New64(0).SetWriter(a.stderr).Set(pb.Bytes, true).Set(pb.Terminal, true).Set(pb.CleanOnFinish, true).Start()
+		o.Progress = func(read, total int64) { bar.SetTotal(total).SetCurrent(read) }
+	}
+	dump, err := ingest.Read(ctx, paths, o)
+	if shown {
+		bar.Finish()
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case dump.Spans == 0:
+		return nil, errors.New("no span found in " + strings.Join(paths, ", "))
+	case shown:
+		fmt.Fprintf(a.stderr, "overrun: read %s, %s, %s\n", counted(len(dump.Files), "file"), counted(int(dump.Spans), "span"), counted(len(dump.Traces), "trace"))
+	}
+	return dump, nil
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// counted writes a number with its noun: 1 span, 1 008 spans.
+func counted(n int, noun string) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + " " + text[at:]
+	}
+	if n != 1 {
+		noun += "s"
+	}
+	return text + " " + noun
+}

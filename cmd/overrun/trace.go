@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"overrun/analyze"
+	"overrun/ingest"
+	"overrun/report"
+)
+
+const traceHelp = `trace prints single traces: for each top request its critical path, and its
+calls with what was left of the deadline when each started, the timeout it could
+have had, and how it ended. What is not known is shown as such, and is null in
+JSON. Minimums and ceilings that the policy does not give are measured over all
+that was read, so give the whole dump and choose with --id.
+
+Without --id all traces are printed, one after the other: a big dump makes a
+very long text.
+
+PATH is a file, a folder, or - for standard input, as for analyze. Times count
+from the start of the top request. With --format json each top request is a line
+of JSON, with durations in whole nanoseconds (_ns).
+
+Examples:
+
+  overrun trace --deadline 200ms --id 00000000000000000000000000000001 testdata/card-5.jsonl.gz
+  overrun trace --policy testdata/policy.yaml --format json testdata/card-5.jsonl.gz
+` + exitHelp
+
+// minPrefix is the fewest digits that --id takes.
+const minPrefix = 4
+
+// traceFlags are the flags of trace.
+type traceFlags struct {
+	sourceFlags
+	ids []string // hexadecimal, lower case; none: all traces
+}
+
+func (a *app) traceCommand() *cobra.Command {
+	var f traceFlags
+	cmd := &cobra.Command{
+		Use:   "trace [flags] PATH...",
+		Short: "print critical path, calls and timeouts of single traces",
+		Long:  traceHelp,
+		Args:  needPaths,
+		RunE: a.starting(func(cmd *cobra.Command, paths []string) error {
+			return runTrace(cmd.Context(), a, &f, paths)
+		}),
+	}
+	f.bind(cmd, "text", "json")
+	cmd.Flags().Var(&idsValue{&f.ids}, "id", fmt.Sprintf("trace with this id, or the one whose id begins with `HEX` (%d digits or more);\nmay be given again", minPrefix))
+	return cmd
+}
+
+func runTrace(ctx context.Context, a *app, f *traceFlags, paths []string) error {
+	policy, err := readPolicy(f.policy)
+	if err != nil {
+		return err
+	}
+	out, err := a.create(ctx, f.output)
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	dump, err := a.read(ctx, &f.sourceFlags, paths)
+	if err != nil {
+		return err
+	}
+	traces, err := chooseTraces(dump.Traces, f.ids)
+	if err != nil {
+		return err
+	}
+	analysis := analyze.Run(dump, f.analysis(policy))
+	look := out.look(&f.sourceFlags)
+	for i, t := range traces {
+		views := analysis.Views(t)
+		if f.format == "json" {
+			err = report.TraceJSON(out, views)
+		} else {
+			if i > 0 {
+				fmt.Fprintln(out) // its error is that of the next write
+			}
+			err = report.TraceText(out, views, look)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return out.commit()
+}
+
+// chooseTraces gives the traces that ids name, in their order in the dump; all
+// without ids.
+func chooseTraces(traces []*ingest.Trace, ids []string) ([]*ingest.Trace, error) {
+	if len(ids) == 0 {
+		return traces, nil
+	}
+	hits := make([]int, len(ids))
+	var chosen []*ingest.Trace
+	for _, t := range traces {
+		name, wanted := t.ID.String(), false
+		for i, id := range ids {
+			if strings.HasPrefix(name, id) {
+				hits[i]++
+				wanted = true
+			}
+		}
+		if wanted {
+			chosen = append(chosen, t)
+		}
+	}
+	for i, id := range ids {
+		whole := len(id) == len(ingest.TraceID{}.String())
+		switch {
+		case hits[i] == 0:
+			return nil, fmt.Errorf("no trace %s in the input", id)
+		case hits[i] > 1 && !whole: // spans without a trace id share the zero id
+			return nil, fmt.Errorf("%d traces begin with %s: give more digits", hits[i], id)
+		}
+	}
+	return chosen, nil
+}
+
+// An idsValue is a list of trace ids, or beginnings of them.
+type idsValue struct{ to *[]string }
+
+func (v *idsValue) Type() string   { return "hex" }
+func (v *idsValue) String() string { return "" }
+
+func (v *idsValue) Set(text string) error {
+	id := strings.ToLower(text)
+	most := len(ingest.TraceID{}.String())
+	if len(id) < minPrefix || len(id) > most || strings.Trim(id, "0123456789abcdef") != "" {
+		return fmt.Errorf("write %d to %d hexadecimal digits", minPrefix, most)
+	}
+	*v.to = append(*v.to, id)
+	return nil
+}

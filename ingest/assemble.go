@@ -1,0 +1,310 @@
+package ingest
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+	"time"
+)
+
+// NewTrace assembles a trace from its spans: sorts them, drops copies, links
+// parents and notes repairs. Start and End count from epoch; the trace's own
+// Epoch is the earliest start. Parent is ignored and computed from ParentID.
+// The spans are copied; a nil Resource is taken as an empty one.
+func NewTrace(id TraceID, epoch int64, spans []Span) *Trace {
+	refs := make([]*Span, len(spans))
+	for i := range spans {
+		refs[i] = &spans[i]
+	}
+	return assemble(id, epoch, refs)
+}
+
+// assemble builds a trace; the steps are those of doc.go.
+func assemble(id TraceID, epoch int64, refs []*Span) *Trace {
+	t := &Trace{ID: id, Epoch: epoch}
+	origin := earliest(refs)
+	t.Epoch += int64(origin)
+	t.Spans = make([]Span, len(refs))
+	for i, at := range order(refs, origin) {
+		t.Spans[i] = *refs[at]
+		t.Spans[i].place(origin)
+	}
+	sortTies(t.Spans)
+	t.dropCopies()
+	l := linker{Trace: t}
+	l.link()
+	t.cutCycles()
+	t.noteSpans()
+	slices.SortFunc(t.Notes, compareNotes)
+	return t
+}
+
+var noResource = new(Resource)
+
+// place moves the span to where it stands in a trace that begins at origin,
+// and repairs its times.
+func (s *Span) place(origin time.Duration) {
+	s.Parent = -1
+	if s.Resource == nil {
+		s.Resource = noResource
+	}
+	if s.Defect&(NoStart|NoEnd) == NoStart|NoEnd {
+		s.Start, s.End = 0, 0
+		return
+	}
+	s.Start -= origin
+	s.End -= origin
+	switch {
+	case s.Defect&NoStart != 0:
+		s.Start = s.End
+	case s.Defect&NoEnd != 0:
+		s.End = s.Start
+	case s.End < s.Start:
+		s.Defect |= EndBeforeStart
+		s.End = s.Start
+	case s.Defect&EndBeforeStart != 0:
+		s.End = s.Start
+	}
+}
+
+// begin is the start of a span as far as one is known.
+func (s *Span) begin() (at time.Duration, known bool) {
+	switch {
+	case s.Defect&(NoStart|NoEnd) == NoStart|NoEnd:
+		return 0, false
+	case s.Defect&NoStart != 0:
+		return s.End, true
+	}
+	return s.Start, true
+}
+
+func earliest(refs []*Span) time.Duration {
+	first, some := time.Duration(math.MaxInt64), false
+	for _, s := range refs {
+		if at, known := s.begin(); known {
+			first, some = min(first, at), true
+		}
+	}
+	if !some {
+		return 0
+	}
+	return first
+}
+
+// order returns the indexes of the spans sorted by (Start, ID). Only the small
+// keys are moved about.
+func order(refs []*Span, origin time.Duration) []int32 {
+	type key struct {
+		start time.Duration
+		id    uint64
+		at    int32
+	}
+	keys := make([]key, len(refs))
+	for i, s := range refs {
+		start, known := s.begin()
+		if !known {
+			start = origin
+		}
+		keys[i] = key{start, binary.BigEndian.Uint64(s.ID[:]), int32(i)}
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.id, b.id))
+	})
+	indexes := make([]int32, len(keys))
+	for i := range keys {
+		indexes[i] = keys[i].at
+	}
+	return indexes
+}
+
+// sortTies brings spans with equal (Start, ID) into the order of their
+// content, and copies into the order of their places.
+func sortTies(spans []Span) {
+	for from := 0; from < len(spans); {
+		to := from + 1
+		for to < len(spans) && spans[to].Start == spans[from].Start && spans[to].ID == spans[from].ID {
+			to++
+		}
+		if to-from > 1 {
+			slices.SortFunc(spans[from:to], func(a, b Span) int {
+				return cmp.Or(compareSpans(&a, &b), cmp.Compare(a.File, b.File), cmp.Compare(a.Position, b.Position))
+			})
+		}
+		from = to
+	}
+}
+
+// compareSpans is a total order of all that a span holds but its parent index,
+// file and position. Versions of one span stand together, the finished before
+// the unfinished.
+func compareSpans(a, b *Span) int {
+	if c := cmp.Or(
+		cmp.Compare(a.Start, b.Start),
+		slices.Compare(a.ID[:], b.ID[:]),
+		cmp.Compare(a.Kind, b.Kind),
+		cmp.Compare(a.Resource.Service, b.Resource.Service),
+		cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Defect&NoStart, b.Defect&NoStart),
+		cmp.Compare(a.Defect&NoEnd, b.Defect&NoEnd),
+		cmp.Compare(a.Defect, b.Defect),
+		cmp.Compare(a.End, b.End),
+		slices.Compare(a.ParentID[:], b.ParentID[:]),
+	); c != 0 {
+		return c
+	}
+	return cmp.Or(
+		cmp.Compare(a.Status, b.Status),
+		cmp.Compare(a.StatusText, b.StatusText),
+		cmp.Compare(a.Scope, b.Scope),
+		cmp.Compare(a.TraceState, b.TraceState),
+		compareBools(a.FollowsFrom, b.FollowsFrom),
+		compareAttrs(a.Resource.Attrs, b.Resource.Attrs),
+		compareAttrs(a.Attrs, b.Attrs),
+	)
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func compareAttrs(a, b []Attr) int {
+	return slices.CompareFunc(a, b, func(a, b Attr) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
+	})
+}
+
+// dropCopies drops exact copies, and unfinished versions of a span of which
+// there is a finished one. Both stand behind what they give way to. Spans
+// without an id are never taken for copies of each other.
+func (t *Trace) dropCopies() {
+	n := 0
+	finished := -1 // index of the first finished version of the span at n-1
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if s.ID != (SpanID{}) && n > 0 {
+			before := &t.Spans[n-1]
+			if compareSpans(before, s) == 0 {
+				t.note(Duplicate, n-1, 0)
+				continue
+			}
+			if finished >= 0 && !isVersion(&t.Spans[finished], s) {
+				finished = -1
+			}
+			if finished >= 0 && s.Defect&NoEnd != 0 {
+				t.note(Duplicate, finished, 0)
+				continue
+			}
+		} else {
+			finished = -1
+		}
+		if finished < 0 && s.ID != (SpanID{}) && s.Defect&NoEnd == 0 {
+			finished = n
+		}
+		t.Spans[n] = *s
+		n++
+	}
+	clear(t.Spans[n:])
+	t.Spans = t.Spans[:n]
+}
+
+// isVersion reports whether both are recordings of one span. A span without a
+// start cannot be told to be one.
+func isVersion(a, b *Span) bool {
+	return a.Start == b.Start && a.ID == b.ID && a.Kind == b.Kind && a.Name == b.Name &&
+		a.Resource.Service == b.Resource.Service && (a.Defect|b.Defect)&NoStart == 0
+}
+
+func (t *Trace) note(code Code, span int, amount time.Duration) {
+	t.Notes = append(t.Notes, TraceNote{Code: code, Span: int32(span), Amount: amount})
+}
+
+func compareNotes(a, b TraceNote) int {
+	return cmp.Or(cmp.Compare(a.Span, b.Span), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Amount, b.Amount))
+}
+
+// noteSpans adds the notes that can be told once the links stand.
+func (t *Trace) noteSpans() {
+	roots := t.roots()
+	rootless := true
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if t.ID == (TraceID{}) || s.ID == (SpanID{}) {
+			t.note(EmptyIDs, i, 0)
+		}
+		if s.ParentID == (SpanID{}) {
+			rootless = false
+		}
+		if s.Defect&NoStart != 0 {
+			t.note(NoteNoStart, i, 0)
+		}
+		if s.Defect&NoEnd != 0 {
+			t.note(NoteNoEnd, i, 0)
+		}
+		if s.Defect&EndBeforeStart != 0 {
+			t.note(NoteEndBefore, i, 0)
+		}
+		// The end of an unfinished span is not known.
+		root := &t.Spans[roots[i]]
+		if late := s.End - root.End; late > LateBy && (s.Defect|root.Defect)&(NoEnd|EndBeforeStart) == 0 {
+			t.note(LateSpan, i, late)
+		}
+	}
+	if rootless && len(t.Spans) > 0 {
+		t.note(RootMissing, 0, 0)
+	}
+}
+
+// roots returns for each span the index of its ancestor without Parent. Links
+// must be free of cycles.
+func (t *Trace) roots() []int32 {
+	roots := make([]int32, len(t.Spans))
+	for i := range roots {
+		roots[i] = -1
+	}
+	for i := range t.Spans {
+		at := int32(i)
+		for roots[at] < 0 && t.Spans[at].Parent >= 0 {
+			at = t.Spans[at].Parent
+		}
+		root := at
+		if roots[at] >= 0 {
+			root = roots[at]
+		}
+		for at := int32(i); at >= 0 && roots[at] < 0; at = t.Spans[at].Parent {
+			roots[at] = root
+		}
+	}
+	return roots
+}
+
+// sortTraces sorts by id; traces without one come last, by start and content.
+func sortTraces(traces []*Trace) {
+	slices.SortFunc(traces, func(a, b *Trace) int {
+		none := TraceID{}
+		if c := compareBools(a.ID == none, b.ID == none); c != 0 {
+			return c
+		}
+		if c := slices.Compare(a.ID[:], b.ID[:]); c != 0 || a.ID != none {
+			return c
+		}
+		x, y := &a.Spans[0], &b.Spans[0]
+		return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), compareSpans(x, y), cmp.Compare(x.File, y.File), cmp.Compare(x.Position, y.Position))
+	})
+}
+
+// addTraceNotes counts the notes of traces by code.
+func addTraceNotes(notes *Notes, traces []*Trace) {
+	for _, t := range traces {
+		for _, n := range t.Notes {
+			s := &t.Spans[n.Span]
+			notes.Add(n.Code, Place{File: s.File, Position: s.Position, Trace: t.ID, Span: s.ID})
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package ingest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"slices"
+)
+
+const (
+	// maxValue is the largest JSON value or message in bytes that is held in
+	// memory whole. What is longer is read up to here and then skipped.
+	maxValue = 256 << 20
+	// blockSize is about how many bytes a worker gets at a time.
+	blockSize = 512 << 10
+	// wideBlock is how many bytes are searched for the easy place to cut text
+	// before its brackets are counted.
+	wideBlock = 8 << 20
+
+	tooLong = "longer than 256 MiB"
+)
+
+// A source is the content of one file.
+type source struct {
+	*job
+	index   int
+	path    string
+	r       *bufio.Reader
+	closers []func()
+	offset  int64  // bytes of content that were read or skipped
+	broken  string // why the content ended too early; "": it did not
+}
+
+// A unit is a piece of the content of one file that can be decoded by itself.
+type unit struct {
+	file   int
+	decode func(*worker, unit)
+	data   []byte
+	base   int64 // offset of data in the content
+	// tail says why nothing follows the data: endOfInput, tooLong or what broke
+	// the content; "" where something does.
+	tail string
+}
+
+// fill appends content to buf until it has n bytes, or the content ends. It
+// makes room only for bytes that are there.
+func (f *source) fill(buf []byte, n int) []byte {
+	for len(buf) < n && f.broken == "" {
+		if len(buf) == cap(buf) {
+			buf = slices.Grow(buf, min(n-len(buf), max(len(buf), blockSize)))
+		}
+		got, err := f.r.Read(buf[len(buf):min(n, cap(buf))])
+		buf = buf[:len(buf)+got]
+		f.offset += int64(got)
+		f.ended(err)
+	}
+	return buf
+}
+
+// ended keeps the error of a read.
+func (f *source) ended(err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF):
+		f.broken = endOfInput
+	default:
+		f.broken = shortError(err)
+	}
+}
+
+// readText cuts a stream of JSON values. The easy places are before a line
+// that begins with an object of OTLP: nothing else begins such a line, so what
+// went wrong before it is over, and no bracket need be counted. Where there is
+// none, the brackets are.
+func (f *source) readText() {
+	base, count := f.offset, brackets{}
+	buf := f.fill(f.buffer(), blockSize)
+	for f.broken == "" && f.ctx.Err() == nil {
+		at := lastRecord(buf)
+		if at <= 0 && len(buf) >= wideBlock {
+			at = count.safe(buf)
+		}
+		switch {
+		case at > 0:
+			rest := append(f.buffer(), buf[at:]...)
+			f.send(unit{decode: (*worker).text, data: buf[:at], base: base})
+			base += int64(at)
+			buf, count = rest, brackets{}
+		case len(buf) >= maxValue:
+			f.send(unit{decode: (*worker).text, data: buf, base: base, tail: tooLong})
+			f.skipLines()
+			base = f.offset
+			buf, count = f.buffer(), brackets{}
+		}
+		buf = f.fill(buf, min(maxValue, max(blockSize, 2*len(buf))))
+	}
+	f.send(unit{decode: (*worker).text, data: buf, base: base, tail: f.broken})
+}
+
+// skipLines skips to the next line that starts a value.
+func (f *source) skipLines() {
+	from := f.offset
+	for f.broken == "" && f.ctx.Err() == nil {
+		line, err := f.r.ReadSlice('\n')
+		f.offset += int64(len(line))
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		f.ended(err)
+		if head, _ := f.r.Peek(64); isValueLine(head) {
+			break
+		}
+	}
+	f.notes.Merge(Note{Code: Unreadable, Count: 1, Bytes: f.offset - from, Text: tooLong, Example: Place{File: f.path, Position: from}})
+}
+
+func isValueLine(head []byte) bool {
+	head = bytes.TrimLeft(head, " \t\r")
+	return len(head) > 0 && (head[0] == '{' || head[0] == '[')
+}
+
+// lastRecord returns the index of the last line that begins with an object of
+// OTLP, 0 or less if there is none after the first byte.
+func lastRecord(buf []byte) int {
+	for end := len(buf); ; {
+		at := bytes.LastIndex(buf[:end], []byte("\n{"))
+		if at < 0 {
+			return -1
+		}
+		if isRecord(buf[at+1:]) {
+			return at + 1
+		}
+		end = at + 1
+	}
+}
+
+// isRecord reports whether the text begins with a brace and a key of OTLP.
+func isRecord(b []byte) bool {
+	b = bytes.TrimLeft(b[1:min(len(b), 64)], " \t\r\n")
+	return bytes.HasPrefix(b, []byte(`"resource`)) && len(b) > 9 && (b[9] == '_' || b[9] >= 'A' && b[9] <= 'Z')
+}
+
+// brackets counts how deep in a value the text is, going on from where it
+// stopped.
+type brackets struct {
+	pos, depth int
+	quoted     bool
+	garbage    bool // between values, until the end of the line
+	last       int  // the last index so far at which text may be cut
+}
+
+// safe returns the last index at which no value is open, 0 if there is none.
+func (c *brackets) safe(buf []byte) int {
+	for c.pos < len(buf) {
+		b := buf[c.pos]
+		if c.quoted {
+			at := plainText(buf, c.pos)
+			if at+2 > len(buf) {
+				c.pos = at // an escape may be cut in two
+				if at < len(buf) && buf[at] != '\\' {
+					c.step(buf[at])
+				} else {
+					return c.last
+				}
+				continue
+			}
+			c.pos = at
+			if b = buf[at]; b == '\\' {
+				c.pos += 2
+				continue
+			}
+		}
+		c.step(b)
+	}
+	return c.last
+}
+
+// step consumes a byte.
+func (c *brackets) step(b byte) {
+	c.pos++
+	switch {
+	case b == '\n' && (c.depth == 0 || c.quoted):
+		// Between values, or in a string, which means that the line was cut.
+		c.depth, c.quoted, c.garbage, c.last = 0, false, false, c.pos
+	case c.garbage:
+	case b == '"':
+		c.quoted = !c.quoted
+		c.garbage = c.depth == 0
+		c.quoted = c.quoted && !c.garbage
+	case c.quoted:
+	case b == '{' || b == '[' && c.depth > 0:
+		c.depth++
+	case b == '}' || b == ']':
+		if c.depth > 0 {
+			c.depth--
+		}
+		if c.depth == 0 {
+			c.last = c.pos
+		}
+	case c.depth == 0 && !isFiller(b):
+		c.garbage = true
+	}
+}
+
+// readChain reads messages with their length in front.
+func (f *source) readChain() {
+	base := f.offset
+	buf := f.buffer()
+	for f.broken == "" && f.ctx.Err() == nil {
+		head := len(buf)
+		buf = f.fill(buf, head+4)
+		if len(buf) < head+4 {
+			break
+		}
+		size := int64(binary.BigEndian.Uint32(buf[head:]))
+		if size > maxValue {
+			f.send(unit{decode: (*worker).chain, data: buf[:head], base: base})
+			f.skip(size)
+			base, buf = f.offset, f.buffer()
+			continue
+		}
+		buf = f.fill(buf, head+4+int(size))
+		if len(buf) >= blockSize && f.broken == "" {
+			f.send(unit{decode: (*worker).chain, data: buf, base: base})
+			base, buf = f.offset, f.buffer()
+		}
+	}
+	f.send(unit{decode: (*worker).chain, data: buf, base: base, tail: f.broken})
+}
+
+// skip skips n bytes that are too long to hold.
+func (f *source) skip(n int64) {
+	from := f.offset
+	for n > 0 && f.broken == "" && f.ctx.Err() == nil {
+		got, err := f.r.Discard(int(min(n, blockSize)))
+		n -= int64(got)
+		f.offset += int64(got)
+		f.ended(err)
+	}
+	f.notes.Merge(Note{Code: Unreadable, Count: 1, Bytes: f.offset - from, Text: tooLong, Example: Place{File: f.path, Position: from}})
+}
+
+// readBare reads the fields of one long message.
+func (f *source) readBare() {
+	base := f.offset
+	buf := f.buffer()
+	for f.broken == "" && f.ctx.Err() == nil {
+		head, err := f.r.Peek(2 * binary.MaxVarintLen64)
+		if len(head) == 0 {
+			f.ended(err)
+			break
+		}
+		field, end, why := next(head, 0)
+		if why != "" && (why != endOfInput || field.wire != wireLength || field.from == 0) {
+			// Nothing says where the next field begins.
+			buf = f.fill(buf, len(buf)+len(head))
+			f.send(unit{decode: (*worker).bare, data: buf, base: base, tail: why})
+			f.skip(math.MaxInt64)
+			return
+		}
+		if end > maxValue {
+			f.send(unit{decode: (*worker).bare, data: buf, base: base})
+			f.skip(int64(end))
+			base, buf = f.offset, f.buffer()
+			continue
+		}
+		buf = f.fill(buf, len(buf)+end)
+		if len(buf) >= blockSize && f.broken == "" {
+			f.send(unit{decode: (*worker).bare, data: buf, base: base})
+			base, buf = f.offset, f.buffer()
+		}
+	}
+	f.send(unit{decode: (*worker).bare, data: buf, base: base, tail: f.broken})
+}

@@ -1,0 +1,31 @@
+// Package report writes results of package analyze for people and machines:
+// a report as text, Markdown, JSON and CSV, and the views of traces as text and
+// JSON lines. It computes nothing but means and shares that a table shows.
+//
+// # Pipeline
+//
+//  1. A Report, or Views, become a document: headings, lines and tables, built
+//     of runs that know whether they are words of ours, a name from the input,
+//     a file or a trace id (document.go; read.go, routes.go, dependencies.go,
+//     findings.go, trace.go). The document knows nothing of a form.
+//  2. A form lays the document out: text.go with table.go, the one file that
+//     knows tablewriter, or markdown.go.
+//  3. Everything is buffered and written in one Write, whose error is returned.
+//
+// JSON (json.go) and CSV (csv.go) skip the document: they encode the types.
+//
+// # Terms
+//
+//   - hostile: every name, file and text of the input. It reaches an output only
+//     through clean, which makes control, format and bidirectional characters
+//     visible, and the quoting of the form.
+//   - label: the name of a table's row. It stands before the numbers where it
+//     fits, and else on a line of its own above them.
+//   - detail: a line below a row.
+//   - foot: a numbered footnote, printed once under its table. Numbers run
+//     through the whole document, so that a ticket can quote one.
+//   - setting: a duration that somebody chose (deadline, ceiling), printed
+//     without trailing zeros; measured ones have three significant digits.
+//
+// Unknown is printed as –, never as 0.
+package report

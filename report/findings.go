@@ -1,0 +1,188 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"overrun/analyze"
+)
+
+// findingsSection lists trouble: what, where, how often, and the worst example.
+func findingsSection(d *document, r *analyze.Report, o Options) {
+	if len(r.Findings) == 0 {
+		d.head("Findings")
+		d.say("no findings")
+		return
+	}
+	d.head("Findings", "most frequent first")
+	findings := sorted(r.Findings, func(a, b *analyze.Finding) int {
+		return cmp.Or(b.Count-a.Count, cmp.Compare(a.Code, b.Code), cmp.Compare(a.Service, b.Service), cmp.Compare(a.Route, b.Route),
+			cmp.Compare(a.Callee, b.Callee), cmp.Compare(a.Operation, b.Operation))
+	})
+	n := o.rows(len(findings), 1)
+	t := d.table("where", column{head: "what", left: true}, column{head: "count"}, column{head: "from elsewhere"}, column{head: "worst"}, column{head: "worst trace", left: true})
+	t.detail = "evidence"
+	t.columns[2].notes = []int{t.foot("the same trouble here that began elsewhere, and is counted there")}
+	t.columns[3].notes = []int{t.foot("how late, how far below, or how long for nobody")}
+	t.left = len(findings) - n
+	for _, f := range findings[:n] {
+		what := cell{line: say(named(f.Code))}
+		if meaning := findingMeaning(f.Code); meaning != "" {
+			what.notes = []int{t.foot(string(f.Code) + ": " + meaning)}
+		}
+		amount, trace := say(unknown), say(unknown)
+		times := say("first ", at(f.First), ", last ", at(f.Last))
+		details := []line{times}
+		if len(f.Examples) > 0 {
+			e := &f.Examples[0]
+			amount, trace = say(dur(e.Amount)), say(e.Trace)
+			details = nil
+			if l := evidence(e); l != nil {
+				details = append(details, append(say("worst: "), l...))
+			}
+			details = append(details, append(append(times, say("; worst in ")...), whereIn(e.File, e.Position)...))
+		}
+		where := routeLabel(f.Service, f.Route)
+		if f.Callee != "" || f.Operation != "" {
+			where = append(where, say(" → ", named(f.Callee), " ", named(f.Operation))...)
+		}
+		t.rows = append(t.rows, row{label: where, details: details,
+			cells: []cell{what, {line: say(count(f.Count))}, {line: say(count(f.CausedBy))}, {line: amount}, {line: trace}}})
+	}
+}
+
+// findingMeaning says a code in words; "": it is not known here.
+func findingMeaning(code analyze.FindingCode) string {
+	for _, known := range analyze.FindingCodes {
+		if known.Code == code {
+			return known.Text
+		}
+	}
+	return ""
+}
+
+// evidence writes the numbers of an example; nil: it has none.
+func evidence(e *analyze.Example) line {
+	switch {
+	case e.Lateness != nil:
+		return why(e.Lateness)
+	case e.CallEvidence != nil:
+		c := e.CallEvidence
+		parts := []string{fmt.Sprintf("called after %s with %s", setting(c.At), left(c.Remaining))}
+		for _, v := range []struct {
+			name string
+			d    *time.Duration
+		}{{"timeout", c.Timeout}, {"reserve", c.Reserve}, {"minimum", c.Minimum}, {"ceiling", c.Ceiling}, {"on the path for", c.OnPath}} {
+			if v.d != nil {
+				parts = append(parts, v.name+" "+setting(*v.d))
+			}
+		}
+		if c.AssumesRequired {
+			parts = append(parts, "every call taken for required")
+		}
+		return say(strings.Join(parts, ", "))
+	case e.WorkEvidence != nil:
+		const most = 3 // services named
+		w := e.WorkEvidence
+		l := say(setting(w.Work), " of work in ", plural(w.Spans, "span"))
+		for i, s := range w.Services {
+			if i == most {
+				l = append(l, say(", and ", plural(len(w.Services)-most, "more service"))...)
+				break
+			}
+			before := ", "
+			if i == 0 {
+				before = ": "
+			}
+			l = append(l, say(before, named(s.Service), " ", setting(s.Work), " in ", count(s.Spans))...)
+		}
+		return l
+	}
+	return nil
+}
+
+// left says how much time was left, or by how much the deadline had passed.
+func left(remaining time.Duration) string {
+	if remaining < 0 {
+		return setting(-remaining) + " past the deadline"
+	}
+	return setting(remaining) + " left"
+}
+
+// why says in one line what made a request late: the dependencies that held its
+// path longest, its own work, and the rest.
+func why(l *analyze.Lateness) line {
+	const most = 2 // dependencies named
+	var out line
+	rest := l.Duration - l.Own
+	for i, p := range l.Path {
+		rest -= p.Path
+		if i >= most {
+			continue
+		}
+		if i == 0 {
+			out = say(part(p.Path, l.Duration), " on the path in ")
+		} else {
+			out = append(out, say(", ", setting(p.Path), " in ")...)
+		}
+		out = append(out, run{name, p.Callee})
+		if p.Operation != "" {
+			out = append(out, say(" ", named(p.Operation))...)
+		}
+		out = append(out, say(" (", share(p.Path, l.Duration), ")")...)
+	}
+	if n := len(l.Path) - most; n > 0 {
+		sum := time.Duration(0)
+		for _, p := range l.Path[most:] {
+			sum += p.Path
+		}
+		out = append(out, say(fmt.Sprintf(", %s in %d more", setting(sum), n))...)
+	}
+	if out == nil {
+		out = say(part(l.Own, l.Duration), " own work (", share(l.Own, l.Duration), "), no call on the path")
+	} else {
+		out = append(out, say(", own ", setting(l.Own))...)
+	}
+	if rest != 0 {
+		out = append(out, say(", other ", setting(rest))...)
+	}
+	if l.SavedBy == nil {
+		return out
+	}
+	if len(l.SavedBy) == 0 {
+		return append(out, say("; nothing alone would have saved it")...)
+	}
+	out = append(out, say("; saved by any of: ")...)
+	for i, s := range l.SavedBy {
+		if i > 0 {
+			out = append(out, say(", ")...)
+		}
+		out = append(out, run{name, s})
+	}
+	return out
+}
+
+// worstSection lists the requests that were late by most.
+func worstSection(d *document, r *analyze.Report, o Options) {
+	if len(r.Worst) == 0 {
+		d.head("Worst late requests")
+		d.say("no late requests")
+		return
+	}
+	d.head("Worst late requests", "longest overrun first")
+	n := o.rows(len(r.Worst), 1)
+	t := d.table("route", column{head: "took"}, column{head: "deadline"}, column{head: "overrun"}, column{head: "deadline from", left: true}, column{head: "trace", left: true})
+	t.detail = "why"
+	t.left = len(r.Worst) - n
+	for i := range r.Worst[:n] {
+		l := &r.Worst[i]
+		t.rows = append(t.rows, row{
+			label: routeLabel(l.Service, l.Route),
+			cells: []cell{{line: say(dur(l.Duration))}, {line: say(setting(l.Budget))}, {line: say(dur(l.Overrun))},
+				{line: say(named(sourceWords(l.Source)))}, {line: say(l.Trace)}},
+			details: []line{why(&l.Lateness), append(say("started ", at(l.Start), "; "), whereIn(l.File, l.Position)...)},
+		})
+	}
+}

@@ -1,0 +1,152 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"overrun/analyze"
+	"overrun/ingest"
+)
+
+// readSection says what was read, and how far it can be trusted.
+func readSection(d *document, r *analyze.Report) {
+	in := &r.Input
+	d.head("Read")
+	d.say(plural(in.Files, "file"), ", ", size(in.Bytes), ": ", plural(in.Spans, "span"), ", ", plural(in.Traces, "trace"), ", ",
+		plural(in.Requests, "request"), ", ", plural(in.Fragments, "fragment"))
+	if in.Start != nil && in.End != nil {
+		d.say(fromTo(*in.Start, *in.End))
+	} else {
+		d.say("no times are known")
+	}
+	d.say(deadlines(r.Routes))
+	if in.Skew.Traces > 0 {
+		d.say("clocks: moved in ", plural(in.Skew.Traces, "trace"), ", by ", dur(in.Skew.Largest), " at the most")
+	} else {
+		d.say("clocks: none was moved")
+	}
+	if w := in.Weights; w.Known != nil || w.Unknown != nil {
+		d.say("sampling weights: known for ", orUnknown(w.Known, count), ", unknown for ", orUnknown(w.Unknown, count), " requests")
+	}
+	if len(in.Notes) == 0 {
+		d.say("no notes: nothing was repaired or doubted")
+		return
+	}
+	t := d.table("", column{head: "count"}, column{head: "note", left: true}, column{head: "meaning", left: true, fill: true})
+	t.detail = "first example"
+	for _, n := range in.Notes {
+		meaning := say(noteMeaning[n.Code])
+		if noteMeaning[n.Code] == "" {
+			meaning = say(unknown)
+		}
+		first := say("first: ", place(n.Example))
+		if n.Text != "" {
+			first = append(first, say(": ", named(n.Text))...)
+		}
+		t.rows = append(t.rows, row{
+			cells:   []cell{{line: say(count(n.Count))}, {line: say(named(n.Code))}, {line: meaning}},
+			details: []line{first},
+		})
+	}
+}
+
+// place says where to look. Positions are not grouped: they are for tools.
+func place(p analyze.Place) line {
+	l := whereIn(p.File, p.Position)
+	if p.Trace != nil && *p.Trace != (ingest.TraceID{}) {
+		l = append(l, say(", trace ", *p.Trace)...)
+	}
+	if p.Span != nil && *p.Span != (ingest.SpanID{}) {
+		l = append(l, say(", span ", p.Span.String())...)
+	}
+	return l
+}
+
+func whereIn(file string, position int64) line {
+	return say(path(file), " at byte ", fmt.Sprint(position))
+}
+
+// sources in the order reports show them, with their words.
+var sources = []struct {
+	source analyze.Source
+	words  string
+}{{analyze.Recorded, "recorded"}, {analyze.Inherited, "inherited"}, {analyze.ByPolicy, "by policy"}, {analyze.ByFlag, "by flag"}}
+
+func sourceWords(s analyze.Source) string {
+	for _, known := range sources {
+		if known.source == s {
+			return known.words
+		}
+	}
+	return string(s)
+}
+
+// noDeadline is what lateness is without deadlines.
+const noDeadline = "no deadline is known: nothing can be late; give --deadline or a policy, or record deadlines on spans"
+
+// deadlines sums up where the deadlines of all routes came from.
+func deadlines(routes []analyze.Route) line {
+	bySource, requests, with := make(map[analyze.Source]int), 0, 0
+	for i := range routes {
+		requests += routes[i].Requests
+		with += routes[i].WithDeadline
+		for s, n := range routes[i].DeadlineSources {
+			bySource[s] += n
+		}
+	}
+	if with == 0 {
+		return say(noDeadline)
+	}
+	var order []analyze.Source
+	for _, s := range sources {
+		order = append(order, s.source)
+	}
+	var others []analyze.Source
+	for s := range bySource {
+		if !slices.Contains(order, s) {
+			others = append(others, s)
+		}
+	}
+	slices.Sort(others)
+	var parts []string
+	for _, s := range append(order, others...) {
+		if n := bySource[s]; n > 0 {
+			parts = append(parts, count(n)+" "+sourceWords(s))
+		}
+	}
+	if n := requests - with; n > 0 {
+		parts = append(parts, count(n)+" without")
+	}
+	return say("deadlines: ", strings.Join(parts, ", "))
+}
+
+// noteMeaning says notes in words.
+var noteMeaning = map[ingest.Code]string{
+	ingest.Duplicate:       "an exact copy of a span was dropped, or an unfinished version gave way",
+	ingest.NoteEndBefore:   "a span ended before it began: kept for structure, in no statistic",
+	ingest.NoteNoStart:     "a span without a start: kept for structure, in no statistic",
+	ingest.NoteNoEnd:       "an unfinished span: in no statistic, never an overrun",
+	ingest.Orphan:          "the parent of a span is not in the input; no other was guessed",
+	ingest.CycleCut:        "spans were each other's parents: one link was cut",
+	ingest.SelfParent:      "a span named itself as its parent",
+	ingest.EmptyIDs:        "spans without a trace or span id: never joined with others",
+	ingest.LateSpan:        "a span ended more than a minute after its root",
+	ingest.RootMissing:     "no span of a trace is without a parent",
+	ingest.Partial:         "the source said that it is not whole",
+	ingest.Truncated:       "the input was cut off: all that came before is used",
+	ingest.Unreadable:      "bytes that are no span were skipped",
+	ingest.OtherSignal:     "logs, metrics or profiles were skipped",
+	ingest.EmptyFile:       "a file holds no span",
+	analyze.OverrunAsync:   "a child ended after its parent, which did not wait",
+	analyze.OverrunClipped: "a child ended a trifle after its parent: cut to it",
+	analyze.EarlyClipped:   "a child began before its parent: cut to it",
+	analyze.DetachedBefore: "a child ended before its parent began: not waited for",
+	analyze.DetachedAfter:  "a child began after its parent had ended: not waited for",
+	analyze.AsyncMessaging: "a consumer of the parent's message: not waited for",
+	analyze.FollowsFrom:    "the source says that the parent did not wait",
+	analyze.CancelledLoser: "lost a race: not on the path",
+	analyze.Abandoned:      "ran on after its caller had left",
+	analyze.ClockSkew:      "the clock of a span was moved",
+	analyze.SkewTooLarge:   "a clock is wrong by more than --max-skew: not moved",
+}

@@ -1,0 +1,149 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"overrun/analyze"
+)
+
+// routesSection has two tables with the same rows: how requests ended and how
+// long they took, and where their time went.
+func routesSection(d *document, r *analyze.Report, o Options) {
+	if len(r.Routes) == 0 {
+		d.head("Routes")
+		d.say("no routes: no span is a request")
+		return
+	}
+	d.head("Routes", "most late first; times are of complete and partial requests")
+	routes := sorted(r.Routes, func(a, b *analyze.Route) int {
+		return cmp.Or(b.Late-a.Late, b.Requests-a.Requests, cmp.Compare(a.Service, b.Service), cmp.Compare(a.Route, b.Route))
+	})
+	n := o.rows(len(routes), 1)
+
+	t := d.table("route", column{head: "requests"}, column{head: "late"}, column{head: "share"}, column{head: "partial"}, column{head: "failed"},
+		column{head: "p50"}, column{head: "p95"}, column{head: "p99"}, column{head: "p99.9"})
+	t.left = len(routes) - n
+	for _, r := range routes[:n] {
+		w := rowWarnings{table: t, all: r.Warnings}
+		w.place(analyze.ConnectInRead) // in the table of times
+		late, lateShare := cell{line: say(unknown)}, unknown
+		if r.LateShare != nil {
+			late = cell{line: say(count(r.Late))}
+			lateShare = percent(*r.LateShare)
+			if r.WithDeadline < r.Requests {
+				late.notes = []int{t.foot("only some requests of this route have a deadline; the share is of those, failed ones left out")}
+			}
+		}
+		cells := []cell{{line: say(count(r.Requests))}, late, {line: say(lateShare)}, {line: say(count(r.Partial))}, {line: say(count(r.Failed))}}
+		cells = append(cells, quantiles(&w, &r.Latency, true)...)
+		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route), cells: cells, notes: w.rest()})
+	}
+	timeTable(d, routes[:n])
+}
+
+func routeLabel(service, route string) line { return say(named(service), " ", named(route)) }
+
+// sorted gives pointers to the elements in an order. The elements stay.
+func sorted[T any](list []T, order func(a, b *T) int) []*T {
+	s := make([]*T, len(list))
+	for i := range list {
+		s[i] = &list[i]
+	}
+	slices.SortStableFunc(s, order)
+	return s
+}
+
+// quantiles gives the cells of p50, p95 if wanted, p99 and p99.9, with the
+// warnings that concern them.
+func quantiles(w *rowWarnings, l *analyze.Latency, p95 bool) (cells []cell) {
+	for i, q := range []struct {
+		e   *analyze.Estimate
+		few analyze.Warning
+	}{{&l.P50, analyze.FewP50}, {&l.P95, analyze.FewP95}, {&l.P99, analyze.FewP99}, {&l.P999, analyze.FewP999}} {
+		if i == 1 && !p95 {
+			w.place(q.few)
+			continue
+		}
+		c := cell{line: say(quantile(q.e)), notes: w.at(q.few)}
+		if q.e.Point == nil && q.e.IfAnswered != nil {
+			c.notes = append(c.notes, w.at(analyze.CutsHidePoint)...)
+			if q.e.IfNever == nil {
+				c.notes = append(c.notes, w.table.foot("not known: at least this; too many calls were cut to say more"))
+			}
+		}
+		cells = append(cells, c)
+	}
+	return cells
+}
+
+// quantile writes a quantile: its point, or the bounds it lies between.
+func quantile(e *analyze.Estimate) string {
+	switch {
+	case e.Point != nil:
+		return dur(*e.Point)
+	case e.IfAnswered == nil:
+		return unknown
+	case e.IfNever == nil:
+		return "> " + dur(*e.IfAnswered)
+	}
+	return between(e.IfAnswered, e.IfNever)
+}
+
+// timeTable says where the time of a mean request went. Categories that no row
+// has are left out and named below.
+func timeTable(d *document, routes []*analyze.Route) {
+	d.say("Where the time went: mean of all requests, failed ones too, and share of the total.")
+	t := d.table("route", column{head: "total"})
+	var none []string
+	var shown []func(*analyze.Time) time.Duration
+	for _, c := range []struct {
+		head   string
+		always bool
+		of     func(*analyze.Time) time.Duration
+	}{
+		{"own", true, func(t *analyze.Time) time.Duration { return t.Own }},
+		{"connect", true, func(t *analyze.Time) time.Duration { return t.Connect }},
+		{"read", true, func(t *analyze.Time) time.Duration { return t.Read }},
+		{"retry", false, func(t *analyze.Time) time.Duration { return t.Retry }},
+		{"retry wait", false, func(t *analyze.Time) time.Duration { return t.RetryWait }},
+		{"hedge", false, func(t *analyze.Time) time.Duration { return t.Hedge }},
+		{"messaging", false, func(t *analyze.Time) time.Duration { return t.Messaging }},
+		{"unknown", false, func(t *analyze.Time) time.Duration { return t.Unknown }},
+	} {
+		if c.always || slices.ContainsFunc(routes, func(r *analyze.Route) bool { return c.of(&r.Time) != 0 }) {
+			t.column(column{head: c.head})
+			shown = append(shown, c.of)
+		} else {
+			none = append(none, c.head)
+		}
+	}
+	const connect, read = 1, 2 // in shown
+	for _, r := range routes {
+		w := rowWarnings{table: t, all: r.Warnings}
+		cells := []cell{{line: say(mean(r.Time.Total, r.Requests)), under: " "}}
+		for i, of := range shown {
+			c := cell{line: say(mean(of(&r.Time), r.Requests)), under: share(of(&r.Time), r.Time.Total)}
+			if i == connect || i == read {
+				c.notes = w.at(analyze.ConnectInRead)
+			}
+			if i == connect && r.Time.Connect == 0 && w.has(analyze.ConnectInRead) {
+				c.line, c.under = say(unknown), unknown
+			}
+			cells = append(cells, c)
+		}
+		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route), cells: cells})
+	}
+	if len(none) > 0 {
+		d.say("Nothing was spent on: ", strings.Join(none, ", ")+".")
+	}
+}
+
+func mean(total time.Duration, n int) string {
+	if n == 0 {
+		return unknown
+	}
+	return dur(total / time.Duration(n))
+}

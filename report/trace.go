@@ -1,0 +1,319 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"overrun/analyze"
+	"overrun/ingest"
+)
+
+// barCells is the width of the bars of a path.
+const barCells = 32
+
+// TraceText writes views for people: what the request was, its critical path as
+// a waterfall, its calls, and notes.
+func TraceText(w io.Writer, views []analyze.View, o Options) error {
+	d := new(document)
+	for i := range views {
+		viewSection(d, &views[i], o)
+	}
+	if len(views) == 0 {
+		d.say("no traces")
+	}
+	out, err := layText(d, o)
+	if err != nil {
+		return err
+	}
+	return put(w, out)
+}
+
+func viewSection(d *document, v *analyze.View, o Options) {
+	if v.Fragment {
+		d.head("Fragment", "of trace ", v.Trace, ": its parent is missing, so it is no request")
+	} else {
+		d.head("Trace", v.Trace)
+	}
+	d.say(routeLabel(v.Service, v.Route), ", root span ", v.Root.String())
+	d.say("started ", at(v.Start), "; ", whereIn(v.File, v.Position))
+	d.say("took ", setting(v.Duration), ended(v))
+	if v.Deadline != nil {
+		d.say("deadline ", setting(*v.Deadline), ", ", named(sourceWords(v.Source)), ": ", lateness(v))
+	} else if !v.Fragment {
+		d.say(noDeadline)
+	}
+	pathTable(d, v, o)
+	callTable(d, v, o)
+	notesTable(d, v, o)
+}
+
+// ended says how the view ended, whatever its time.
+func ended(v *analyze.View) string {
+	switch {
+	case v.Ended == "":
+		return ""
+	case v.TimedOut:
+		return ", " + string(v.Ended) + " (timed out)"
+	}
+	return ", " + string(v.Ended)
+}
+
+func lateness(v *analyze.View) string {
+	late := v.Duration - *v.Deadline
+	switch {
+	case late <= 0:
+		return "in time, " + setting(-late) + " left"
+	case v.Ended == analyze.Failed: // late is a word for answers
+		return "ended " + setting(late) + " after it"
+	}
+	return "late by " + setting(late)
+}
+
+// pathTable draws the critical path, a row a segment.
+func pathTable(d *document, v *analyze.View, o Options) {
+	if len(v.Path) == 0 {
+		d.head("Critical path")
+		d.say("no path: the times of the span are not known")
+		return
+	}
+	n := o.rows(len(v.Path), 10)
+	if n < len(v.Path) {
+		d.head("Critical path", "by timing; the longest segments")
+	} else {
+		d.head("Critical path", "by timing")
+	}
+	bar := column{left: true}
+	if v.Deadline != nil && *v.Deadline >= 0 && *v.Deadline < v.Duration {
+		bar.head = "│ deadline"
+	}
+	t := d.table("", column{head: "start, ms"}, column{head: "end, ms"}, bar, column{head: "took"},
+		column{head: "time", left: true}, column{head: "who", left: true, fill: true})
+	t.left = len(v.Path) - n
+	write := offsets(v.Duration)
+	for _, i := range largest(len(v.Path), n, func(i int) time.Duration { return v.Path[i].End - v.Path[i].Start }) {
+		s := &v.Path[i]
+		who := say(named(s.Service), " ", named(s.Name))
+		if s.Callee != "" {
+			who = callLabel(s.Service, s.Callee, s.Operation)
+		}
+		category := cell{line: say(string(s.Category))}
+		if s.InFlight {
+			category.notes = []int{t.foot("in flight: a child ran meanwhile that nobody waited for")}
+		}
+		t.rows = append(t.rows, row{cells: []cell{{line: say(write(s.Start))}, {line: say(write(s.End))},
+			{line: say(drawBar(s.Start, s.End, v))}, {line: say(dur(s.End - s.Start))}, category, {line: who}}})
+	}
+}
+
+// drawBar marks [start, end) of a view, at least one cell, and its deadline.
+func drawBar(start, end time.Duration, v *analyze.View) string {
+	cellOf := func(d time.Duration, round func(float64) float64) int {
+		if v.Duration <= 0 {
+			return 0
+		}
+		return int(round(min(max(float64(d)/float64(v.Duration), 0), 1) * barCells))
+	}
+	from := min(cellOf(start, math.Floor), barCells-1)
+	to := max(cellOf(end, math.Ceil), from+1)
+	bar := slices.Repeat([]rune{' '}, barCells)
+	if v.Deadline != nil && *v.Deadline >= 0 && *v.Deadline < v.Duration {
+		bar[min(cellOf(*v.Deadline, math.Floor), barCells-1)] = '│'
+	}
+	for i := from; i < to; i++ {
+		bar[i] = '█'
+	}
+	return string(bar)
+}
+
+// offsets gives how offsets in a view are written: in milliseconds, with as many
+// decimals as its length makes sense of.
+func offsets(whole time.Duration) func(time.Duration) string {
+	decimals := 1
+	switch {
+	case whole < 100*time.Millisecond:
+		decimals = 3
+	case whole < 10*time.Second:
+		decimals = 2
+	}
+	return func(d time.Duration) string {
+		unit := uint64(time.Millisecond)
+		by := unit / uint64(math.Pow10(decimals))
+		sign, n := "", uint64(d)
+		if d < 0 {
+			sign, n = "-", -n
+		}
+		n = round(n, by)
+		if n == 0 {
+			sign = ""
+		}
+		return sign + count(int64(n/unit)) + "." + fmt.Sprintf("%0*d", decimals, n%unit/by)
+	}
+}
+
+// largest gives the indexes of the n largest of total elements, in their order.
+func largest(total, n int, of func(int) time.Duration) []int {
+	index := make([]int, total)
+	for i := range index {
+		index[i] = i
+	}
+	if n < total {
+		slices.SortStableFunc(index, func(a, b int) int { return cmp.Compare(of(b), of(a)) })
+		index = index[:n]
+		slices.Sort(index)
+	}
+	return index
+}
+
+// callTable lists the calls of all requests of a view. Columns about deadlines
+// and slack are there only if some call has them.
+func callTable(d *document, v *analyze.View, o Options) {
+	if len(v.Calls) == 0 {
+		d.head("Calls")
+		d.say("no calls")
+		return
+	}
+	n := o.rows(len(v.Calls), 10)
+	if n < len(v.Calls) {
+		d.head("Calls", "of every request in it; those with findings, then the longest")
+	} else {
+		d.head("Calls", "of every request in it")
+	}
+	any := func(has func(*analyze.ViewCall) bool) bool {
+		return slices.ContainsFunc(v.Calls, func(c analyze.ViewCall) bool { return has(&c) })
+	}
+	deadlines := any(func(c *analyze.ViewCall) bool { return c.Remaining != nil || c.Timeout != nil })
+	minimums := any(func(c *analyze.ViewCall) bool { return c.Minimum != nil })
+	slacks := any(func(c *analyze.ViewCall) bool { return c.Slack != nil })
+
+	t := d.table("call", column{head: "start, ms"}, column{head: "end, ms"}, column{head: "took"}, column{head: "on path"},
+		column{head: "outcome", left: true}, column{head: "attempts"})
+	if deadlines {
+		t.column(column{head: "left", notes: []int{t.foot("when the call started: time to the deadline of the request that made it")}})
+		t.column(column{head: "timeout", notes: []int{t.foot("computed: min(left - reserve, ceiling)")}})
+	}
+	if minimums {
+		t.column(column{head: "minimum"})
+	}
+	if slacks {
+		t.column(column{head: "slack"})
+	}
+	t.left = len(v.Calls) - n
+	write := offsets(v.Duration)
+	first := func(i int) time.Duration {
+		if len(v.Calls[i].Findings) > 0 {
+			return math.MaxInt64
+		}
+		return v.Calls[i].End - v.Calls[i].Start
+	}
+	for _, i := range largest(len(v.Calls), n, first) {
+		c := &v.Calls[i]
+		end, took := say(write(c.End)), say(dur(c.End-c.Start))
+		outcome, attempts, onPath := string(c.Outcome), count(c.Attempts), dur(c.Path)
+		switch {
+		case c.Outcome == analyze.Skipped:
+			if c.Inferred {
+				outcome += " (inferred)"
+			}
+			end, took, attempts = say(unknown), say(unknown), unknown
+		case c.Outcome == analyze.Unfinished && c.End == c.Start:
+			end, took, onPath = say(unknown), say(unknown), unknown
+		}
+		cells := []cell{{line: say(write(c.Start))}, {line: end}, {line: took}, {line: say(onPath)}, {line: say(named(outcome))}, {line: say(attempts)}}
+		if deadlines {
+			cells = append(cells, cell{line: say(orUnknown(c.Remaining, setting))}, cell{line: say(orUnknown(c.Timeout, setting))})
+		}
+		if minimums {
+			cells = append(cells, cell{line: say(orUnknown(c.Minimum, setting))})
+		}
+		if slacks {
+			cells = append(cells, cell{line: say(orUnknown(c.Slack, setting))})
+		}
+		label := callLabel(c.Service, c.Callee, c.Operation)
+		if c.Required != nil && !*c.Required {
+			label = append(label, say(" (optional)")...)
+		}
+		t.rows = append(t.rows, row{label: label, cells: cells, details: callDetails(c, write)})
+	}
+}
+
+// callDetails says what was left when a call was cut, its findings, what is known
+// of connecting, and its attempts if there were several.
+func callDetails(c *analyze.ViewCall, write func(time.Duration) string) (details []line) {
+	if c.Outcome.Cut() {
+		cut := "cut after " + setting(c.End-c.Start)
+		if c.Remaining != nil {
+			cut += ", " + left(*c.Remaining-(c.End-c.Start))
+		}
+		details = append(details, say(cut))
+	}
+	if len(c.Findings) > 0 {
+		l := say("findings: ")
+		for i, f := range c.Findings {
+			if i > 0 {
+				l = append(l, say(", ")...)
+			}
+			l = append(l, run{name, string(f)})
+		}
+		details = append(details, l)
+	}
+	if c.Pool != nil {
+		details = append(details, say(setting(*c.Pool), " waiting for a connection of the pool"))
+	}
+	if len(c.Tries) == 1 {
+		if l := phases(c.Tries[0].Phases); l != nil {
+			details = append(details, l)
+		}
+		return details
+	}
+	for i := range c.Tries {
+		t := &c.Tries[i]
+		head := "attempt " + strconv.Itoa(i+1)
+		if t.Hedge {
+			head += " (hedge)"
+		}
+		l := say(head, ": ", write(t.Start), " … ", write(t.End), " ms, took ", setting(t.End-t.Start), ", ", named(t.Outcome))
+		if t.Outcome == analyze.Unfinished && t.End == t.Start {
+			l = say(head, ": from ", write(t.Start), " ms, end not known")
+		}
+		if p := phases(t.Phases); p != nil {
+			l = append(append(l, say("; ")...), p...)
+		}
+		details = append(details, l)
+	}
+	return details
+}
+
+// phases writes the phases of an attempt, by name; nil: none was recorded.
+func phases(p map[string]time.Duration) (l line) {
+	for _, phase := range slices.Sorted(maps.Keys(p)) {
+		if l != nil {
+			l = append(l, say(", ")...)
+		}
+		l = append(l, say(named(phase), " ", setting(p[phase]))...)
+	}
+	return l
+}
+
+func notesTable(d *document, v *analyze.View, o Options) {
+	if len(v.Notes) == 0 {
+		return
+	}
+	d.head("Notes")
+	n := o.rows(len(v.Notes), 10)
+	t := d.table("", column{head: "note", left: true}, column{head: "amount"}, column{head: "span", left: true}, column{head: "meaning", left: true, fill: true})
+	t.left = len(v.Notes) - n
+	for _, note := range v.Notes[:n] {
+		span := unknown
+		if note.Span != (ingest.SpanID{}) {
+			span = note.Span.String()
+		}
+		t.rows = append(t.rows, row{cells: []cell{{line: say(named(note.Code))}, {line: say(orUnknown(note.Amount, setting))},
+			{line: say(span)}, {line: say(cmp.Or(noteMeaning[note.Code], unknown))}}})
+	}
+}
