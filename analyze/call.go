@@ -63,9 +63,11 @@ const raceTolerance = time.Millisecond
 // try makes a span an attempt.
 func (t *traced) try(i int32) {
 	s := &t.Spans[i]
-	index, err := strconv.Atoi(first(s, keysResend))
-	if err != nil || index < 0 {
-		index = 0
+	index := 0
+	if text := first(s, keysResend); text != "" {
+		if n, err := strconv.Atoi(text); err == nil && n > 0 {
+			index = n
+		}
 	}
 	outcome := t.verdicts[i].outcome
 	if outcome == CancelledCaller && t.forest.loser[i] {
@@ -230,7 +232,11 @@ func join(words ...string) string {
 func address(s *ingest.Span) string {
 	host := first(s, keysAddress)
 	if host == "" {
-		u, err := url.Parse(first(s, keysURL))
+		full := first(s, keysURL)
+		if full == "" {
+			return ""
+		}
+		u, err := url.Parse(full)
 		if err != nil {
 			return ""
 		}

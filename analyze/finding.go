@@ -113,21 +113,19 @@ func (a *Analysis) findAttempt(r *request, c *call, i int) (f found, ok bool) {
 	d := a.deps[c.dep]
 	again := i > 0 || try.index > 0
 	timeout := a.timeout(c.dep, r.deadline.budget-try.start, c.reserve)
-	f = found{to: c.to, example: a.callExample(r, c, i, timeout)}
+	code, retry, amount := CallPastDeadline, RetryPastDeadline, time.Duration(0)
 	if by, past := r.past(try.start); past {
-		f.code, f.example.Amount = CallPastDeadline, by
-		if again {
-			f.code = RetryPastDeadline
-		}
-		return f, true
-	}
-	if timeout == nil || d.minimumInForce == nil || *timeout >= *d.minimumInForce {
+		amount = by
+	} else if timeout != nil && d.minimumInForce != nil && *timeout < *d.minimumInForce {
+		code, retry, amount = CallBelowMinimum, RetryBelowMinimum, *d.minimumInForce-*timeout
+	} else {
 		return f, false
 	}
-	f.code, f.example.Amount = CallBelowMinimum, *d.minimumInForce-*timeout
 	if again {
-		f.code = RetryBelowMinimum
+		code = retry
 	}
+	f = found{code: code, to: c.to, example: a.callExample(r, c, i, timeout)}
+	f.example.Amount = amount
 	return f, true
 }
 

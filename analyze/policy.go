@@ -162,7 +162,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	switch digits := strings.TrimLeft(text, "+-"); {
 	case strings.HasPrefix(text, "-") && (err == nil || isNumber(digits)):
-		return 0, fmt.Errorf("%q is negative: write 0s or more", text)
+		return 0, fmt.Errorf("%q is negative: write it without the minus", text)
 	case isNumber(digits):
 		return 0, fmt.Errorf("%q has no unit: write %sms or %[2]ss", text, digits)
 	case err != nil || text == "":

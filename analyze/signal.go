@@ -97,6 +97,9 @@ var rpcCodes = [...]string{"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DE
 // instrumentation writes it at the start.
 func rpcCode(s *ingest.Span) string {
 	code := first(s, keysRPCCode)
+	if code == "" {
+		return ""
+	}
 	if n, err := strconv.Atoi(code); err == nil && n >= 0 && n < len(rpcCodes) {
 		code = rpcCodes[n]
 	}
@@ -112,7 +115,11 @@ func rpcCode(s *ingest.Span) string {
 
 // httpStatus is the HTTP response status, 0 where none was recorded.
 func httpStatus(s *ingest.Span) int {
-	n, err := strconv.Atoi(first(s, keysHTTPStatus))
+	text := first(s, keysHTTPStatus)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
 	if err != nil || n < 100 || n > 999 {
 		return 0
 	}

@@ -150,3 +150,34 @@ const (
 	ClockSkew      ingest.Code = "skew"            // the span's clock was moved
 	SkewTooLarge   ingest.Code = "skew-beyond-max" // skew was proved, but is beyond --max-skew: not moved
 )
+
+// NoteText says the codes of notes in words, those of ingest too.
+var NoteText = map[ingest.Code]string{
+	ingest.Duplicate:     "an exact copy of a span was dropped, or an unfinished version gave way",
+	ingest.NoteEndBefore: "a span ended before it began: kept for structure, in no statistic",
+	ingest.NoteNoStart:   "a span without a start: kept for structure, in no statistic",
+	ingest.NoteNoEnd:     "an unfinished span: in no statistic, never an overrun",
+	ingest.Orphan:        "the parent of a span is not in the input; no other was guessed",
+	ingest.CycleCut:      "spans were each other's parents: one link was cut",
+	ingest.SelfParent:    "a span named itself as its parent",
+	ingest.EmptyIDs:      "spans without a trace or span id: never joined with others",
+	ingest.LateSpan:      "a span ended more than a minute after its root",
+	ingest.RootMissing:   "no span of a trace is without a parent",
+	ingest.Partial:       "the source said that it is not whole",
+	ingest.Truncated:     "the input was cut off: all that came before is used",
+	ingest.Unreadable:    "bytes that are no span were skipped",
+	ingest.OtherSignal:   "logs, metrics or profiles were skipped",
+	ingest.EmptyFile:     "a file holds no span",
+	OverrunAsync:         "a child ended after its parent, which did not wait",
+	OverrunClipped:       "a child ended a trifle after its parent: cut to it",
+	EarlyClipped:         "a child began before its parent: cut to it",
+	DetachedBefore:       "a child ended before its parent began: not waited for",
+	DetachedAfter:        "a child began after its parent had ended: not waited for",
+	AsyncMessaging:       "a consumer of the parent's message: not waited for",
+	FollowsFrom:          "the source says that the parent did not wait",
+	CancelledLoser:       "lost a race: not on the path",
+	Abandoned:            "ran on after its caller had left",
+	ClockSkew:            "the clock of a span was moved",
+	SkewTooLarge:         "a clock is wrong by more than --max-skew: not moved",
+	BadDeadline:          "a recorded deadline that cannot be read was ignored",
+}

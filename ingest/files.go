@@ -13,8 +13,9 @@ import (
 
 // An input is one file to read.
 type input struct {
-	path string // "-": stdin
-	size int64  // bytes on disk; 0: unknown
+	path  string // "-": stdin
+	size  int64  // bytes on disk; 0: unknown
+	named bool   // by the user, not found in a folder
 }
 
 // expand turns what the user named into the files to read, sorted by path.
@@ -25,22 +26,26 @@ func expand(paths []string) ([]input, error) {
 		return nil, errors.New("no input named")
 	}
 	named := make(map[string]input) // by absolute path, so that ./a and a are one
-	add := func(path string, info fs.FileInfo) {
+	add := func(path string, info fs.FileInfo, asked bool) {
 		key := path
 		if abs, err := filepath.Abs(path); err == nil {
 			key = abs
 		}
-		if have, ok := named[key]; !ok || path < have.path {
+		have, ok := named[key]
+		asked = asked || have.named
+		if !ok || path < have.path {
 			in := input{path: path}
 			if info.Mode().IsRegular() {
 				in.size = info.Size()
 			}
-			named[key] = in
+			have = in
 		}
+		have.named = asked
+		named[key] = have
 	}
 	for _, path := range paths {
 		if path == "-" {
-			named["-"] = input{path: "-"}
+			named["-"] = input{path: "-", named: true}
 			continue
 		}
 		matches := []string{path}
@@ -68,13 +73,13 @@ func expand(paths []string) ([]input, error) {
 
 // walk calls add for the file, or for each file under the folder. Links are
 // followed to files, not to folders.
-func walk(path string, add func(string, fs.FileInfo)) error {
+func walk(path string, add func(string, fs.FileInfo, bool)) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return plainError(path, err)
 	}
 	if !info.IsDir() {
-		add(path, info)
+		add(path, info, true)
 		return nil
 	}
 	any := false
@@ -88,7 +93,7 @@ func walk(path string, add func(string, fs.FileInfo)) error {
 		info, err := os.Stat(at)
 		if err == nil && info.Mode().IsRegular() {
 			any = true
-			add(at, info)
+			add(at, info, false)
 		}
 		return nil
 	})

@@ -41,52 +41,89 @@ func init() {
 		{"resource_metrics", (*jsonText).other, "OTLP metrics"},
 		{"resourceProfiles", (*jsonText).other, "OTLP profiles"},
 		{"resource_profiles", (*jsonText).other, "OTLP profiles"},
-		{"batches", nil, "an answer of Tempo's API (batches)"},
-		{"trace", nil, "an answer of Tempo's API (trace)"},
-		{"result", nil, "an answer of Jaeger's API (result)"},
-		{"data", nil, "an answer of Jaeger's API or of Aspire (data)"},
-		{"traces", nil, "a search result, which holds no spans"},
-		{"scopeSpans", nil, "bare OTLP ResourceSpans"},
-		{"scope_spans", nil, "bare OTLP ResourceSpans"},
-		{"processes", nil, "a trace of Jaeger's UI"},
-		{"traceID", nil, "a Jaeger span"},
-		{"localEndpoint", nil, "a Zipkin span"},
-		{"binaryAnnotations", nil, "a Zipkin v1 span"},
-		{"SpanContext", nil, "a span of Go's stdouttrace"},
-		{"SpanAttributes", nil, "a row of ClickHouse's otel_traces"},
-		{"span_start_timestamp_nanos", nil, "a Quickwit document"},
-		{"traceId", nil, "a single span (Jaeger or Zipkin)"},
-		{"trace_id", nil, "a single span"},
-		{"context", nil, "a span of Python's console exporter"},
+		{"batches", nil, "an answer of Tempo's API (batches)" + notYet},
+		{"trace", nil, "an answer of Tempo's API (trace)" + notYet},
+		{"result", nil, "an answer of Jaeger's API (result)" + notYet},
+		{"data", nil, "an answer of Jaeger's API or of Aspire (data)" + notYet},
+		{"traces", nil, "a search result (traces), which holds no spans: fetch the traces by id"},
+		{"scopeSpans", nil, "bare OTLP ResourceSpans" + notYet},
+		{"scope_spans", nil, "bare OTLP ResourceSpans" + notYet},
+		{"processes", nil, "a trace of Jaeger's UI" + notYet},
+		{"traceID", nil, "a Jaeger span" + notYet},
+		{"localEndpoint", nil, "a Zipkin span" + notYet},
+		{"binaryAnnotations", nil, "a Zipkin v1 span" + notYet},
+		{"SpanContext", nil, "a span of Go's stdouttrace" + notYet},
+		{"SpanAttributes", nil, "a row of ClickHouse's otel_traces" + notYet},
+		{"span_start_timestamp_nanos", nil, "a Quickwit document" + notYet},
+		{"traceId", nil, "a span of Jaeger or Zipkin" + notYet},
+		{"trace_id", nil, "a single span outside OTLP" + notYet},
+		{"context", nil, "a span of Python's console exporter" + notYet},
 	}
 }
 
-func (t *jsonText) offset() int64 { return t.base + int64(t.pos) }
+const notYet = ", a form that is not read"
+
+func (t *jsonText) offset() int64 { return t.offsetOf(t.pos) }
+
+func (t *jsonText) offsetOf(index int) int64 { return t.base + int64(index) }
 
 // decode reads a run of text. tail is as in unit. If a value has no end and
 // nothing follows, that is noted and decode returns true.
+//
+// A line that begins with an object of OTLP begins a value, whatever went
+// before: where a writer died within a line, the next one wrote on.
 func (t *jsonText) decode(buf []byte, base int64, tail string) (inside bool) {
-	t.buf, t.pos, t.base, t.why, t.saved = buf, 0, base, "", 0
-	for t.pos < len(buf) {
+	t.pos, t.base, t.why, t.saved = 0, base, "", 0
+	for end := 0; end < len(buf); {
+		end = nextRecord(buf, end)
+		t.buf = buf[:end]
+		if end < len(buf) {
+			t.run("")
+		} else {
+			inside = t.run(tail)
+		}
+	}
+	return inside
+}
+
+// nextRecord returns the index of the first line after i that begins with an
+// object of OTLP, len(b) if there is none.
+func nextRecord(b []byte, i int) int {
+	for {
+		at := bytes.Index(b[i:], []byte("\n{"))
+		if at < 0 {
+			return len(b)
+		}
+		i += at + 1
+		if isRecord(b[i:]) {
+			return i
+		}
+	}
+}
+
+// run reads values from t.pos to the end of t.buf.
+func (t *jsonText) run(tail string) (inside bool) {
+	for t.pos < len(t.buf) {
 		start := t.pos
-		switch c := buf[t.pos]; {
+		switch c := t.buf[t.pos]; {
 		case isFiller(c):
 			t.pos++
-		case c == 0xEF && bytes.HasPrefix(buf[t.pos:], bom):
+		case c == 0xEF && bytes.HasPrefix(t.buf[t.pos:], bom):
 			t.pos += len(bom)
 		case c == '{' && t.top():
 		case c == 'n' && t.null():
 		default:
 			start = max(start, t.saved)
-			if t.why == endOfInput && tail != "" {
-				if tail == tooLong {
-					t.unreadable(base+int64(start), int64(len(buf)-start), tail)
-				} else {
-					t.cutOff(base+int64(start), int64(len(buf)-start), tail)
-				}
-				return true
+			if t.why != endOfInput || tail == "" {
+				t.garbage(start)
+				continue
 			}
-			t.garbage(start)
+			if tail == tooLong {
+				t.unreadable(t.offsetOf(start), int64(len(t.buf)-start), tail)
+			} else {
+				t.cutOff(t.offsetOf(start), int64(len(t.buf)-start), tail)
+			}
+			return true
 		}
 	}
 	return false
@@ -111,11 +148,9 @@ func (t *jsonText) garbage(start int) {
 	why := t.why
 	if why == "" || why == "want null" {
 		why = "no JSON value"
-		if start == 0 && t.base == 0 || t.buf[start] != '{' {
-			t.odd(t.base+int64(start), "plain text, begins "+quoteHead(t.buf[start:]))
-		}
+		t.odd(t.offsetOf(start), "plain text, begins "+quoteHead(t.buf[start:]))
 	} else {
-		t.odd(t.base+int64(start), "broken JSON: "+why)
+		t.odd(t.offsetOf(start), "broken JSON ("+why+"), begins "+quoteHead(t.buf[start:]))
 	}
 	t.why = ""
 	// The failure may have been seen on the line after the broken one.
@@ -124,7 +159,7 @@ func (t *jsonText) garbage(start int) {
 		end--
 	}
 	t.pos = nextValueLine(t.buf, end)
-	t.unreadable(t.base+int64(start), int64(t.pos-start), why)
+	t.unreadable(t.offsetOf(start), int64(t.pos-start), why)
 }
 
 // quoteHead quotes the start of a text for a message.
@@ -195,7 +230,7 @@ func (t *jsonText) top() bool {
 		t.odd(start, "JSON without resourceSpans")
 		t.unreadable(start, t.offset()-start, "JSON without resourceSpans")
 	case jsonForms[form].read == nil:
-		t.odd(start, jsonForms[form].name+", a form not read yet")
+		t.odd(start, jsonForms[form].name)
 		t.unreadable(start, t.offset()-start, jsonForms[form].name)
 	}
 	return true
@@ -393,7 +428,8 @@ func (t *jsonText) badSpan(start int) {
 	why := t.why
 	t.pos, t.why = start, ""
 	if t.skip() {
-		t.unreadable(t.base+int64(start), int64(t.pos-start), why)
+		t.unreadable(t.offsetOf(start), int64(t.pos-start), why)
+		t.saved = t.pos
 	}
 }
 
@@ -487,6 +523,14 @@ func (t *jsonText) status(span *Span) {
 func kindOf(text []byte) Kind {
 	if len(text) == 1 && text[0] >= '0' && text[0] <= '5' {
 		return Kind(text[0] - '0')
+	}
+	switch string(text) { // the names of the specification, without a copy
+	case "SPAN_KIND_INTERNAL":
+		return Internal
+	case "SPAN_KIND_SERVER":
+		return Server
+	case "SPAN_KIND_CLIENT":
+		return Client
 	}
 	if v, negative, ok := parseInteger(text); ok {
 		if negative || v > uint64(Consumer) {

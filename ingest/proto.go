@@ -10,7 +10,6 @@ import (
 type protoBytes struct {
 	*sink
 	base int64 // offset of the message in the content of the file
-	cut  bool  // the input ended inside the message: use what is whole
 
 	deferred [][2]int // scopes under the old number, see resourceSpans
 }
@@ -189,17 +188,16 @@ func endOfGroup(buf []byte, at int) (int, string) {
 	return at, ""
 }
 
-// decode reads a message. It returns "", or why it could not be read to its
-// end and the bounds of what was lost.
+// decode reads a message, or what is whole of one that is cut. It returns "",
+// or why the message could not be read to its end and the bounds of what was
+// lost.
 func (p *protoBytes) decode(buf []byte, base int64, cut bool) (why string, from, to int64) {
-	p.base, p.cut = base, cut
+	p.base = base
 	for at := 0; at < len(buf); {
 		f, end, why := next(buf, at)
-		if why == endOfInput && cut && f.wire == wireLength && f.number == fieldResourceSpans && f.from > 0 {
-			if why, kept := p.resourceSpans(buf[f.from:], f.from); why != "" {
-				return why, base + int64(kept), base + int64(len(buf))
-			}
-			return why, base + int64(at), base + int64(len(buf))
+		if why == endOfInput && cut && f.wire == wireLength && f.number == fieldResourceSpans && f.from > 0 && f.from <= len(buf) {
+			_, kept := p.resourceSpans(buf[f.from:], f.from, true)
+			return endOfInput, base + int64(kept), base + int64(len(buf))
 		}
 		if why != "" {
 			return why, base + int64(at), base + int64(len(buf))
@@ -208,7 +206,7 @@ func (p *protoBytes) decode(buf []byte, base int64, cut bool) (why string, from,
 			if f.wire != wireLength {
 				return "wrong wire type", base + int64(at), base + int64(len(buf))
 			}
-			if why, kept := p.resourceSpans(buf[f.from:f.to], f.from); why != "" {
+			if why, kept := p.resourceSpans(buf[f.from:f.to], f.from, false); why != "" {
 				// Its length is known, so the next one can be read.
 				p.unreadable(base+int64(kept), int64(f.to-kept), why)
 			}
@@ -219,12 +217,13 @@ func (p *protoBytes) decode(buf []byte, base int64, cut bool) (why string, from,
 }
 
 // resourceSpans reads one ResourceSpans, which lies at the index in the
-// message. If it breaks off, the spans before that are kept if the resource is
-// known by then, and the index after them is returned.
+// message. If it breaks off, or is cut (more of it was to come), the spans
+// before that are kept if the resource is known by then, and the index after
+// them is returned.
 //
 // Scopes under the old number are read only if there are none under the new
 // one: collectors wrote both for a while, with equal content.
-func (p *protoBytes) resourceSpans(buf []byte, index int) (why string, kept int) {
+func (p *protoBytes) resourceSpans(buf []byte, index int, cut bool) (why string, kept int) {
 	from := len(p.records)
 	p.owner.reset()
 	p.deferred = p.deferred[:0]
@@ -233,7 +232,7 @@ func (p *protoBytes) resourceSpans(buf []byte, index int) (why string, kept int)
 	at := 0
 	for at < len(buf) {
 		f, end, bad := next(buf, at)
-		if bad == endOfInput && p.cut && f.number == fieldScopes && f.wire == wireLength && f.from > 0 && f.from <= len(buf) {
+		if bad == endOfInput && cut && f.number == fieldScopes && f.wire == wireLength && f.from > 0 && f.from <= len(buf) {
 			var n int
 			if _, n = p.scopeSpans(buf[f.from:], index+f.from); n > 0 {
 				kept = n
@@ -272,6 +271,9 @@ func (p *protoBytes) resourceSpans(buf []byte, index int) (why string, kept int)
 				why, kept = bad, max(n, kept)
 			}
 		}
+	}
+	if why == "" && cut {
+		why = endOfInput
 	}
 	if why != "" && !owned {
 		p.forget(from)

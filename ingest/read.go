@@ -3,6 +3,7 @@ package ingest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -30,7 +31,7 @@ func Read(ctx context.Context, paths []string, o Options) (*Dump, error) {
 	}
 	j := newJob(ctx, inputs, o)
 	sinks := j.run()
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), j.err); err != nil {
 		return nil, err
 	}
 	for _, s := range sinks {
@@ -79,6 +80,7 @@ type job struct {
 	bytes    []int64 // read, by file
 	read     int64   // in all
 	total    int64
+	err      error // what ends the run
 	inFlight budget
 	free     sync.Pool // of *[]byte
 }
@@ -119,12 +121,10 @@ func (j *job) run() []*sink {
 		running.Go(w.run)
 	}
 	for i := range j.inputs {
-		if j.ctx.Err() != nil {
+		if j.ctx.Err() != nil || j.err != nil {
 			break
 		}
-		if err := j.readFile(i); err != nil {
-			j.found[i].odd = err.Error()
-		}
+		j.found[i].refused = j.readFile(i)
 	}
 	close(j.units)
 	running.Wait()
@@ -135,13 +135,16 @@ func (j *job) run() []*sink {
 	return sinks
 }
 
-// readFile reads one input. Its error says what the input is instead of a
-// dump, without the path.
-func (j *job) readFile(index int) error {
+// readFile reads one input. It returns what the input is if it is no dump, else
+// "". A named file that cannot be opened ends the run.
+func (j *job) readFile(index int) (refused string) {
 	in := j.inputs[index]
 	r, err := in.open(j.o.Stdin)
 	if err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), in.path+": "))
+		if in.named {
+			j.err = err
+		}
+		return strings.TrimPrefix(err.Error(), in.path+": ")
 	}
 	defer r.Close()
 	counted := &countingReader{job: j, r: r, index: index}
@@ -156,27 +159,29 @@ func (j *job) readFile(index int) error {
 		head, err := f.r.Peek(headSize)
 		if len(head) == 0 {
 			if err != nil && !errors.Is(err, io.EOF) {
-				return errors.New(inside + shortError(err))
+				return inside + shortError(err)
 			}
-			return errors.New(inside + "empty")
+			return inside + empty
 		}
 		s := tell(head)
 		switch {
 		case s == nil:
-			return errors.New(inside + describe(head))
+			return inside + describe(head)
 		case s.refuse != "":
-			return errors.New(inside + s.refuse)
+			return inside + s.refuse
 		case s.read != nil:
 			s.read(f)
-			return nil
+			return ""
 		}
 		if err := s.unwrap(f); err != nil {
-			return errors.New(inside + s.name + ": " + shortError(err))
+			return inside + s.name + ": " + shortError(err)
 		}
 		inside += "in " + s.name + ": "
 	}
-	return fmt.Errorf("wrapped more than %d times", maxWrappings)
+	return fmt.Sprintf("wrapped more than %d times", maxWrappings)
 }
+
+const empty = "empty"
 
 // judge turns files without spans into notes, or into the error if there is no
 // span at all.
@@ -188,22 +193,20 @@ func (j *job) judge() error {
 		if f.spans > 0 {
 			continue
 		}
-		why, code := f.odd, Unreadable
+		n := Note{Code: EmptyFile, Count: 1, Text: f.odd, Example: Place{File: in.path}}
 		switch {
-		case why == "empty":
-			code = EmptyFile
-		case why != "":
+		case strings.HasSuffix(f.refused, empty):
+			n.Text = f.refused
+		case f.refused != "":
+			n.Code, n.Text, n.Bytes = Unreadable, f.refused, j.bytes[i]
+		case n.Text != "":
 		case f.other > 0:
-			why, code = "logs, metrics or profiles, and no spans", EmptyFile
+			n.Text = "logs, metrics or profiles, and no spans"
 		default:
-			why, code = "no spans", EmptyFile
+			n.Text = "no spans"
 		}
 		if first == "" {
-			first = in.path + ": " + why
-		}
-		n := Note{Code: code, Count: 1, Text: why, Example: Place{File: in.path}}
-		if code == Unreadable {
-			n.Bytes = j.bytes[i]
+			first = in.path + ": " + n.Text
 		}
 		j.notes.Merge(n)
 	}
@@ -354,9 +357,6 @@ func (w *worker) message(b []byte, base int64, tail string) {
 		why := w.unframe(b)
 		if why != "" && tail == "" {
 			tail = why
-			if why == endOfInput {
-				tail = "zstd: " + endOfInput
-			}
 		}
 		b = w.frame
 	}

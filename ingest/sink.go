@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -42,6 +43,8 @@ type found struct {
 	other int64  // objects of other signals
 	odd   string // what the first thing was that is no dump; "" if nothing
 	oddAt int64
+
+	refused string // why nothing was decoded; "" if something was
 }
 
 // An owner is a resource that is being put together.
@@ -70,6 +73,7 @@ func (s *sink) flush() {
 // unreadable notes n bytes at the offset that are no span.
 func (s *sink) unreadable(at, n int64, why string) {
 	s.notes.Merge(Note{Code: Unreadable, Count: 1, Bytes: n, Text: why, Example: Place{File: s.file, Position: at}})
+	s.odd(at, "at "+strconv.FormatInt(at, 10)+": "+why)
 }
 
 // cutOff notes that the input ended n bytes after the offset, in the middle of
@@ -84,7 +88,8 @@ func (s *sink) otherSignal(at int64) {
 	s.found[s.index].other++
 }
 
-// odd remembers what a file holds instead of spans, for the error message.
+// odd remembers what a file holds instead of spans, for the error message. The
+// first in the file counts, and of several about one place the first told.
 func (s *sink) odd(at int64, what string) {
 	f := &s.found[s.index]
 	if f.odd == "" || at < f.oddAt {

@@ -144,7 +144,8 @@ func isChain(head []byte) bool {
 			body = body[:size]
 		}
 		switch {
-		case bytes.HasPrefix(body, zstdMagic):
+		case bytes.HasPrefix(body, zstdMagic) || n > 0 && len(body) < 4 && bytes.HasPrefix(zstdMagic, body):
+		case n > 0 && len(body) == 1 && body[0] == '{':
 		case len(body) > 1 && body[0] == '{' && (body[1] == '"' || body[1] == '\n'):
 		case body[0] == 0x0a && likeTraces(body):
 		default:

@@ -114,7 +114,7 @@ func (f *source) skipLines() {
 			break
 		}
 	}
-	f.notes.Merge(Note{Code: Unreadable, Count: 1, Bytes: f.offset - from, Text: tooLong, Example: Place{File: f.path, Position: from}})
+	f.skipped(from, tooLong)
 }
 
 func isValueLine(head []byte) bool {
@@ -218,7 +218,7 @@ func (f *source) readChain() {
 		size := int64(binary.BigEndian.Uint32(buf[head:]))
 		if size > maxValue {
 			f.send(unit{decode: (*worker).chain, data: buf[:head], base: base})
-			f.skip(size)
+			f.skip(size, tooLong)
 			base, buf = f.offset, f.buffer()
 			continue
 		}
@@ -231,8 +231,8 @@ func (f *source) readChain() {
 	f.send(unit{decode: (*worker).chain, data: buf, base: base, tail: f.broken})
 }
 
-// skip skips n bytes that are too long to hold.
-func (f *source) skip(n int64) {
+// skip skips n bytes, or all that are left, which are of no use because of why.
+func (f *source) skip(n int64, why string) {
 	from := f.offset
 	for n > 0 && f.broken == "" && f.ctx.Err() == nil {
 		got, err := f.r.Discard(int(min(n, blockSize)))
@@ -240,7 +240,14 @@ func (f *source) skip(n int64) {
 		f.offset += int64(got)
 		f.ended(err)
 	}
-	f.notes.Merge(Note{Code: Unreadable, Count: 1, Bytes: f.offset - from, Text: tooLong, Example: Place{File: f.path, Position: from}})
+	f.skipped(from, why)
+}
+
+// skipped notes that the content from the offset to here was skipped.
+func (f *source) skipped(from int64, why string) {
+	if f.offset > from {
+		f.notes.Merge(Note{Code: Unreadable, Count: 1, Bytes: f.offset - from, Text: why, Example: Place{File: f.path, Position: from}})
+	}
 }
 
 // readBare reads the fields of one long message.
@@ -258,12 +265,12 @@ func (f *source) readBare() {
 			// Nothing says where the next field begins.
 			buf = f.fill(buf, len(buf)+len(head))
 			f.send(unit{decode: (*worker).bare, data: buf, base: base, tail: why})
-			f.skip(math.MaxInt64)
+			f.skip(math.MaxInt64, why)
 			return
 		}
 		if end > maxValue {
 			f.send(unit{decode: (*worker).bare, data: buf, base: base})
-			f.skip(int64(end))
+			f.skip(int64(end), tooLong)
 			base, buf = f.offset, f.buffer()
 			continue
 		}

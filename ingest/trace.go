@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"encoding/hex"
+	"fmt"
 	"time"
 )
 
@@ -129,5 +130,21 @@ func attr(attrs []Attr, key string) string {
 // MarshalText gives the id in lower-case hexadecimal.
 func (id TraceID) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, id[:]), nil }
 
+// UnmarshalText reads 32 hexadecimal digits.
+func (id *TraceID) UnmarshalText(text []byte) error { return unhex(id[:], text) }
+
 // MarshalText gives the id in lower-case hexadecimal.
 func (id SpanID) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, id[:]), nil }
+
+// UnmarshalText reads 16 hexadecimal digits.
+func (id *SpanID) UnmarshalText(text []byte) error { return unhex(id[:], text) }
+
+func unhex(id, text []byte) error {
+	if len(text) != 2*len(id) {
+		return fmt.Errorf("id %q: want %d hexadecimal digits", text, 2*len(id))
+	}
+	if _, err := hex.Decode(id, text); err != nil {
+		return fmt.Errorf("id %q: %w", text, err)
+	}
+	return nil
+}

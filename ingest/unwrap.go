@@ -47,10 +47,13 @@ func newZstd(r io.Reader) (*zstd.Decoder, error) {
 		zstd.WithDecodeBuffersBelow(0)) // else a small bomb is unpacked whole
 }
 
-// unframe unpacks the zstd frame of one message into s.frame. It returns what
-// could be unpacked, and "" or why that is not all.
+// unframe unpacks the zstd frame of one message into w.frame, as far as it can
+// be, and returns "" or why that is not all.
 func (w *worker) unframe(packed []byte) (why string) {
 	w.frame = w.frame[:0]
+	if cap(w.frame) > 2*wideBlock {
+		w.frame = nil
+	}
 	var err error
 	if w.zstd == nil {
 		w.zstd, err = newZstd(bytes.NewReader(packed))
@@ -76,10 +79,11 @@ func (w *worker) unframe(packed []byte) (why string) {
 	return tooLong
 }
 
-// shortError words an error of a decompressor.
+// shortError words an error of a decompressor. It is never endOfInput: that is
+// the proper end.
 func shortError(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return endOfInput
+		return "compressed data ends early"
 	}
 	return err.Error()
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,7 +20,11 @@ const ellipsis = "…"
 // than the plain one, broken UTF-8. A longer string is cut with an ellipsis: at
 // its end, or with keepEnd at its beginning.
 func clean(s string, max int, keepEnd bool) string {
-	pieces, widths, total := visible(s)
+	enough := max
+	if keepEnd {
+		enough = math.MaxInt
+	}
+	pieces, widths, total := visible(s, enough)
 	if total <= max {
 		return strings.Join(pieces, "")
 	}
@@ -58,31 +63,29 @@ func cleanName(s string, max int, keepEnd bool) string {
 }
 
 // visible gives the runes of a string as they may be printed, with the width of
-// each, and their sum.
-func visible(s string) (pieces []string, widths []int, total int) {
+// each, and their sum. It stops when the sum is more than enough.
+func visible(s string, enough int) (pieces []string, widths []int, total int) {
 	marks := maxMarks // a leading mark would change what stands before the name
-	for len(s) > 0 {
+	for len(s) > 0 && total <= enough {
 		r, n := utf8.DecodeRuneInString(s)
 		piece := s[:n]
 		w := 0
 		switch {
+		case ' ' <= r && r < 0x7f:
+			w, marks = 1, 0
 		case r == utf8.RuneError && n == 1:
 			piece = fmt.Sprintf(`\x%02x`, s[0])
 		case !prints(r):
 			piece = escape(r)
 		default:
 			if w = columns(piece); w > 0 {
-				break
-			}
-			if marks++; marks > maxMarks {
+				marks = 0
+			} else if marks++; marks > maxMarks {
 				piece = escape(r)
 			}
 		}
-		if w == 0 && piece != s[:n] {
-			w = len(piece)
-		}
-		if w > 0 {
-			marks = 0
+		if piece != s[:n] {
+			w, marks = len(piece), maxMarks // nor may one hang on an escape
 		}
 		pieces, widths, total = append(pieces, piece), append(widths, w), total+w
 		s = s[n:]

@@ -10,7 +10,7 @@ import (
 
 // ceilingWarnings are those that the table of timeouts shows; the others stand
 // with the latencies.
-var ceilingWarnings = []analyze.Warning{analyze.NoCeiling, analyze.CappedByBudget, analyze.DoesNotFit, analyze.AssumesRequired}
+var ceilingWarnings = []analyze.Warning{analyze.NoCeiling, analyze.CappedByBudget, analyze.DoesNotFit, analyze.AssumesRequired, analyze.MinimumUnknown}
 
 // dependenciesSection has two tables with the same rows: what calls did, and
 // what timeouts follow from it.
@@ -28,13 +28,13 @@ func dependenciesSection(d *document, r *analyze.Report, o Options) {
 	held := callerTime(r)
 
 	t := d.table("dependency", column{head: "calls"}, column{head: "attempts"}, column{head: "cut"}, column{head: "errors"},
-		column{head: "p50"}, column{head: "p99"}, column{head: "p99.9"}, column{head: "95 % of p99.9"}, column{head: "path"})
-	t.columns[7].notes = []int{t.foot("the p99.9 lies in this interval with 95 % confidence")}
+		column{head: "p50"}, column{head: "p99"}, column{head: "p99.9"}, column{head: "95 % interval"}, column{head: "path"})
 	t.columns[8].notes = []int{t.foot("share of the caller's time: path time of these calls / (path time of all calls of the caller + own time of its routes)")}
 	t.left = len(deps) - n
 	for _, dep := range deps[:n] {
 		w := rowWarnings{table: t, all: dep.Warnings}
 		w.place(ceilingWarnings...)
+		w.place(analyze.ConnectInRead) // these latencies are of whole attempts; the table of times says it
 		cells := []cell{{line: say(count(dep.Calls))}, {line: say(count(dep.Attempts))}, {line: say(count(dep.Cut))}, {line: say(count(dep.Errors))}}
 		cells = append(cells, quantiles(&w, &dep.Latency, false)...)
 		cells = append(cells, cell{line: say(between(dep.Latency.P999.Low, dep.Latency.P999.High))}, cell{line: say(share(dep.Path, held[dep.Caller]))})
@@ -66,10 +66,13 @@ func callerTime(r *analyze.Report) map[string]time.Duration {
 	return held
 }
 
+// misfits is how many routes are named that a call does not fit.
+const misfits = 3
+
 // timeoutTable has the suggestions, beside the policy and the timeout that is
 // used now where those are known.
 func timeoutTable(d *document, deps []*analyze.Dependency) {
-	d.say("Suggested timeouts: do not call with less than the minimum left, do not wait longer than the ceiling.")
+	d.prose("Suggested timeouts: no call with less than the minimum left, no wait beyond the ceiling.")
 	any := func(has func(*analyze.Dependency) bool) bool { return slices.ContainsFunc(deps, has) }
 	policy := any(func(d *analyze.Dependency) bool { return d.PolicyMinimum != nil || d.PolicyCeiling != nil })
 	current := any(func(d *analyze.Dependency) bool { return d.CurrentTimeout != nil })
@@ -88,7 +91,7 @@ func timeoutTable(d *document, deps []*analyze.Dependency) {
 	}
 	if current {
 		t.column(column{head: "timeout now"})
-		t.column(column{head: "cuts"})
+		t.column(column{head: "cuts now"})
 		t.column(column{head: "seen in", left: true})
 	}
 	t.columns[cuts].notes = []int{t.foot("share of answers that take longer than the ceiling")}
@@ -109,7 +112,7 @@ func timeoutTable(d *document, deps []*analyze.Dependency) {
 				return "no"
 			}))
 		}
-		add(orUnknown(dep.Minimum, dur))
+		add(orUnknown(dep.Minimum, dur), w.at(analyze.MinimumUnknown)...)
 		add(orUnknown(dep.Ceiling, setting), w.at(analyze.NoCeiling, analyze.CappedByBudget, analyze.DoesNotFit)...)
 		add(orUnknown(dep.CeilingShareCut, percent))
 		if policy {
@@ -125,6 +128,17 @@ func timeoutTable(d *document, deps []*analyze.Dependency) {
 			add(unknown)
 			add(unknown)
 		}
-		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation), cells: cells})
+		var details []line
+		for i, r := range dep.DoesNotFit {
+			if i == misfits {
+				details = append(details, say("and ", count(len(dep.DoesNotFit)-i), " more"))
+				break
+			}
+			details = append(details, say("does not fit ", named(r)))
+		}
+		if details != nil {
+			t.detail = "routes it does not fit"
+		}
+		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation), cells: cells, details: details})
 	}
 }

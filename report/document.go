@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"overrun/analyze"
 	"overrun/ingest"
@@ -17,7 +18,8 @@ type document struct {
 type block struct {
 	head  string
 	about line // of a heading: more about it, such as how what follows is sorted
-	text  line
+	text  line // a fact, or with prose a sentence about the table that follows
+	prose bool
 	table *table
 }
 
@@ -75,6 +77,10 @@ func (d *document) say(parts ...any) {
 	d.blocks = append(d.blocks, block{text: say(parts...)})
 }
 
+func (d *document) prose(parts ...any) {
+	d.blocks = append(d.blocks, block{text: say(parts...), prose: true})
+}
+
 // table begins a table. label heads its labels; "": its rows have none.
 func (d *document) table(label string, columns ...column) *table {
 	t := &table{doc: d, label: label, columns: columns}
@@ -117,13 +123,14 @@ type cell struct {
 // A foot is a numbered footnote.
 type foot struct {
 	number int
-	text   string
+	text   line
 }
 
-// foot gives the number of the table's footnote with a text.
-func (t *table) foot(text string) int {
+// foot gives the number of the table's footnote with a text, made as by say.
+func (t *table) foot(parts ...any) int {
+	text := say(parts...)
 	for _, f := range t.feet {
-		if f.text == text {
+		if slices.Equal(f.text, text) {
 			return f.number
 		}
 	}
@@ -191,9 +198,9 @@ func (w *rowWarnings) rest() (notes []int) {
 }
 
 // warningText never loses a warning: one without words is its code.
-func warningText(w analyze.Warning) string {
+func warningText(w analyze.Warning) line {
 	if text := analyze.WarningText[w]; text != "" {
-		return text
+		return say(text)
 	}
-	return string(w)
+	return say(named(w))
 }

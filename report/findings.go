@@ -30,19 +30,20 @@ func findingsSection(d *document, r *analyze.Report, o Options) {
 	for _, f := range findings[:n] {
 		what := cell{line: say(named(f.Code))}
 		if meaning := findingMeaning(f.Code); meaning != "" {
-			what.notes = []int{t.foot(string(f.Code) + ": " + meaning)}
+			what.notes = []int{t.foot(string(f.Code), ": ", meaning)}
 		}
 		amount, trace := say(unknown), say(unknown)
-		times := say("first ", at(f.First), ", last ", at(f.Last))
-		details := []line{times}
+		var details []line
 		if len(f.Examples) > 0 {
 			e := &f.Examples[0]
 			amount, trace = say(dur(e.Amount)), say(e.Trace)
-			details = nil
 			if l := evidence(e); l != nil {
 				details = append(details, append(say("worst: "), l...))
 			}
-			details = append(details, append(append(times, say("; worst in ")...), whereIn(e.File, e.Position)...))
+			details = append(details, append(say("in "), whereIn(e.File, e.Position)...))
+		}
+		if f.First != 0 || f.Last != 0 {
+			details = append(details, say("seen ", fromTo(f.First, f.Last)))
 		}
 		where := routeLabel(f.Service, f.Route)
 		if f.Callee != "" || f.Operation != "" {
@@ -70,7 +71,7 @@ func evidence(e *analyze.Example) line {
 		return why(e.Lateness)
 	case e.CallEvidence != nil:
 		c := e.CallEvidence
-		parts := []string{fmt.Sprintf("called after %s with %s", setting(c.At), left(c.Remaining))}
+		parts := []string{fmt.Sprintf("called after %s, %s", setting(c.At), left(c.Remaining))}
 		for _, v := range []struct {
 			name string
 			d    *time.Duration
@@ -171,7 +172,15 @@ func worstSection(d *document, r *analyze.Report, o Options) {
 		d.say("no late requests")
 		return
 	}
-	d.head("Worst late requests", "longest overrun first")
+	late := 0
+	for i := range r.Routes {
+		late += r.Routes[i].Late
+	}
+	if late > len(r.Worst) {
+		d.head("Worst late requests", "longest overrun first; the ", count(len(r.Worst)), " latest of ", count(late))
+	} else {
+		d.head("Worst late requests", "longest overrun first")
+	}
 	n := o.rows(len(r.Worst), 1)
 	t := d.table("route", column{head: "took"}, column{head: "deadline"}, column{head: "overrun"}, column{head: "deadline from", left: true}, column{head: "trace", left: true})
 	t.detail = "why"
@@ -181,7 +190,7 @@ func worstSection(d *document, r *analyze.Report, o Options) {
 		t.rows = append(t.rows, row{
 			label: routeLabel(l.Service, l.Route),
 			cells: []cell{{line: say(dur(l.Duration))}, {line: say(setting(l.Budget))}, {line: say(dur(l.Overrun))},
-				{line: say(named(sourceWords(l.Source)))}, {line: say(l.Trace)}},
+				{line: sourceLine(l.Source)}, {line: say(l.Trace)}},
 			details: []line{why(&l.Lateness), append(say("started ", at(l.Start), "; "), whereIn(l.File, l.Position)...)},
 		})
 	}

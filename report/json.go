@@ -41,9 +41,14 @@ func appendJSON(b *bytes.Buffer, v any) error {
 		return err
 	}
 	for rest := plain.Bytes(); len(rest) > 0; {
+		if c := rest[0]; c < 0x7f { // the encoder has escaped control characters, but for its last newline
+			b.WriteByte(c)
+			rest = rest[1:]
+			continue
+		}
 		r, n := utf8.DecodeRune(rest)
 		switch {
-		case r == '\n' || r != 0x7f && prints(r):
+		case prints(r):
 			b.Write(rest[:n])
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)

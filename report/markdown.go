@@ -29,7 +29,10 @@ func layMarkdown(d *document, o Options) []byte {
 			if i > 0 && d.blocks[i-1].table != nil {
 				f.out.WriteByte('\n')
 			}
-			f.out.WriteString("- " + f.line(b.text) + "\n")
+			if !b.prose {
+				f.out.WriteString("- ")
+			}
+			f.out.WriteString(f.line(b.text) + "\n")
 		}
 	}
 	return f.out.Bytes()
@@ -153,7 +156,7 @@ func (f *markdownForm) table(t *table) {
 		f.out.WriteByte('\n')
 	}
 	for _, n := range t.feet {
-		fmt.Fprintf(&f.out, "- <sup>%d</sup> %s\n", n.number, escapeWords(n.text))
+		fmt.Fprintf(&f.out, "- <sup>%d</sup> %s\n", n.number, f.line(n.text))
 	}
 }
 

@@ -190,20 +190,18 @@ func size(n int64) string {
 	return strconv.FormatFloat(f/1000, 'f', 1, 64) + " PB"
 }
 
-const (
-	dateTime = "2006-01-02 15:04:05.000"
-	onlyTime = "15:04:05.000"
-)
-
 // at writes an instant in UTC, to the millisecond.
-func at(unix int64) string { return time.Unix(0, unix).UTC().Format(dateTime) + " UTC" }
+func at(unix int64) string {
+	return time.Unix(0, unix).UTC().Format("2006-01-02 15:04:05.000") + " UTC"
+}
 
-// fromTo writes a stretch of time in UTC; the day once where it is one day.
+// fromTo writes a stretch of time in UTC, to the second; the day once where it is
+// one day.
 func fromTo(first, last int64) string {
 	a, b := time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
-	end := dateTime
+	end := time.DateTime
 	if a.Format(time.DateOnly) == b.Format(time.DateOnly) {
-		end = onlyTime
+		end = time.TimeOnly
 	}
-	return a.Format(dateTime) + " … " + b.Format(end) + " UTC"
+	return a.Format(time.DateTime) + " … " + b.Format(end) + " UTC"
 }

@@ -36,8 +36,8 @@ func readSection(d *document, r *analyze.Report) {
 	t := d.table("", column{head: "count"}, column{head: "note", left: true}, column{head: "meaning", left: true, fill: true})
 	t.detail = "first example"
 	for _, n := range in.Notes {
-		meaning := say(noteMeaning[n.Code])
-		if noteMeaning[n.Code] == "" {
+		meaning := say(analyze.NoteText[n.Code])
+		if analyze.NoteText[n.Code] == "" {
 			meaning = say(unknown)
 		}
 		first := say("first: ", place(n.Example))
@@ -82,6 +82,14 @@ func sourceWords(s analyze.Source) string {
 	return string(s)
 }
 
+// sourceLine is sourceWords where a source we do not know may be hostile.
+func sourceLine(s analyze.Source) line {
+	if w := sourceWords(s); w != string(s) || s == analyze.Recorded || s == analyze.Inherited {
+		return say(w)
+	}
+	return say(named(s))
+}
+
 // noDeadline is what lateness is without deadlines.
 const noDeadline = "no deadline is known: nothing can be late; give --deadline or a policy, or record deadlines on spans"
 
@@ -119,34 +127,4 @@ func deadlines(routes []analyze.Route) line {
 		parts = append(parts, count(n)+" without")
 	}
 	return say("deadlines: ", strings.Join(parts, ", "))
-}
-
-// noteMeaning says notes in words.
-var noteMeaning = map[ingest.Code]string{
-	ingest.Duplicate:       "an exact copy of a span was dropped, or an unfinished version gave way",
-	ingest.NoteEndBefore:   "a span ended before it began: kept for structure, in no statistic",
-	ingest.NoteNoStart:     "a span without a start: kept for structure, in no statistic",
-	ingest.NoteNoEnd:       "an unfinished span: in no statistic, never an overrun",
-	ingest.Orphan:          "the parent of a span is not in the input; no other was guessed",
-	ingest.CycleCut:        "spans were each other's parents: one link was cut",
-	ingest.SelfParent:      "a span named itself as its parent",
-	ingest.EmptyIDs:        "spans without a trace or span id: never joined with others",
-	ingest.LateSpan:        "a span ended more than a minute after its root",
-	ingest.RootMissing:     "no span of a trace is without a parent",
-	ingest.Partial:         "the source said that it is not whole",
-	ingest.Truncated:       "the input was cut off: all that came before is used",
-	ingest.Unreadable:      "bytes that are no span were skipped",
-	ingest.OtherSignal:     "logs, metrics or profiles were skipped",
-	ingest.EmptyFile:       "a file holds no span",
-	analyze.OverrunAsync:   "a child ended after its parent, which did not wait",
-	analyze.OverrunClipped: "a child ended a trifle after its parent: cut to it",
-	analyze.EarlyClipped:   "a child began before its parent: cut to it",
-	analyze.DetachedBefore: "a child ended before its parent began: not waited for",
-	analyze.DetachedAfter:  "a child began after its parent had ended: not waited for",
-	analyze.AsyncMessaging: "a consumer of the parent's message: not waited for",
-	analyze.FollowsFrom:    "the source says that the parent did not wait",
-	analyze.CancelledLoser: "lost a race: not on the path",
-	analyze.Abandoned:      "ran on after its caller had left",
-	analyze.ClockSkew:      "the clock of a span was moved",
-	analyze.SkewTooLarge:   "a clock is wrong by more than --max-skew: not moved",
 }

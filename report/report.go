@@ -13,7 +13,7 @@ type Options struct {
 	Top    int    // rows a table; 0: 10. TraceText shows ten times as many segments and calls
 	Link   string // URL of a trace, with {trace} where its id goes; without {trace}: no links
 	Colour bool   // the writer is a terminal that may be sent escape sequences; Markdown has none
-	Width  int    // columns of the text form; 0: 100. Names are cut and lines are wrapped to it
+	Width  int    // columns of the text form; 0: 100. Names are cut and lines wrapped to it; numbers never are
 }
 
 const (

@@ -67,12 +67,15 @@ func quantiles(w *rowWarnings, l *analyze.Latency, p95 bool) (cells []cell) {
 			w.place(q.few)
 			continue
 		}
-		c := cell{line: say(quantile(q.e)), notes: w.at(q.few)}
-		if q.e.Point == nil && q.e.IfAnswered != nil {
-			c.notes = append(c.notes, w.at(analyze.CutsHidePoint)...)
-			if q.e.IfNever == nil {
-				c.notes = append(c.notes, w.table.foot("not known: at least this; too many calls were cut to say more"))
-			}
+		c := cell{line: say(quantile(q.e))}
+		switch {
+		case q.e.Point != nil || q.e.IfAnswered == nil:
+			c.notes = w.at(q.few)
+		case q.e.IfNever != nil:
+			c.notes = w.at(q.few, analyze.CutsHidePoint)
+		default: // says more than the warnings
+			w.place(q.few, analyze.CutsHidePoint)
+			c.notes = []int{w.table.foot("not known: so many calls were cut that there is only this lower bound")}
 		}
 		cells = append(cells, c)
 	}
@@ -95,7 +98,7 @@ func quantile(e *analyze.Estimate) string {
 // timeTable says where the time of a mean request went. Categories that no row
 // has are left out and named below.
 func timeTable(d *document, routes []*analyze.Route) {
-	d.say("Where the time went: mean of all requests, failed ones too, and share of the total.")
+	d.prose("Where the time went: mean of all requests, failed ones too, and share of the total.")
 	t := d.table("route", column{head: "total"})
 	var none []string
 	var shown []func(*analyze.Time) time.Duration
@@ -123,7 +126,7 @@ func timeTable(d *document, routes []*analyze.Route) {
 	const connect, read = 1, 2 // in shown
 	for _, r := range routes {
 		w := rowWarnings{table: t, all: r.Warnings}
-		cells := []cell{{line: say(mean(r.Time.Total, r.Requests)), under: " "}}
+		cells := []cell{{line: say(mean(r.Time.Total, r.Requests))}}
 		for i, of := range shown {
 			c := cell{line: say(mean(of(&r.Time), r.Requests)), under: share(of(&r.Time), r.Time.Total)}
 			if i == connect || i == read {
@@ -137,13 +140,16 @@ func timeTable(d *document, routes []*analyze.Route) {
 		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route), cells: cells})
 	}
 	if len(none) > 0 {
-		d.say("Nothing was spent on: ", strings.Join(none, ", ")+".")
+		d.prose("Nothing was spent on: ", strings.Join(none, ", ")+".")
 	}
 }
 
 func mean(total time.Duration, n int) string {
-	if n == 0 {
+	switch {
+	case n == 0:
 		return unknown
+	case total > 0 && total < time.Duration(n):
+		return "< 1 ns"
 	}
 	return dur(total / time.Duration(n))
 }

@@ -65,8 +65,8 @@ func sample() *analyze.Report {
 				Warnings: []analyze.Warning{analyze.ConnectInRead, analyze.FewP999}},
 			{Service: "checkout", Route: "POST /api/v1/orders/{order}/items", Requests: 440, WithDeadline: 400, DeadlineSources: map[analyze.Source]int{analyze.Recorded: 390, analyze.Inherited: 9, "inferred": 1},
 				Complete: 440, Late: 1, LateShare: new(float64(1) / 400),
-				Latency: analyze.Latency{N: 440, P50: known(410*time.Microsecond, 0, 0), P95: known(1230*ms, 0, 0), P99: bounded(2*time.Second, 3*time.Second), P999: bounded(3*time.Second, 0)},
-				Time:    analyze.Time{Own: 9 * time.Second, Connect: 1 * time.Second, Read: 30 * time.Second, Messaging: 5 * ms, Total: 40*time.Second + 5*ms},
+				Latency:  analyze.Latency{N: 440, P50: known(410*time.Microsecond, 0, 0), P95: known(1230*ms, 0, 0), P99: bounded(2*time.Second, 3*time.Second), P999: bounded(3*time.Second, 0)},
+				Time:     analyze.Time{Own: 9 * time.Second, Connect: 1 * time.Second, Read: 30 * time.Second, Messaging: 5 * ms, Total: 40*time.Second + 5*ms},
 				Warnings: []analyze.Warning{analyze.FewP999, analyze.CutsHidePoint, analyze.TailUnknown}},
 			{Service: "idle", Route: "GET /", Requests: 1, Complete: 1, Latency: analyze.Latency{N: 1, P50: known(0, 0, 0), P95: known(0, 0, 0), P99: known(0, 0, 0), P999: known(0, 0, 0)},
 				Warnings: []analyze.Warning{analyze.FewP50, analyze.FewP95, analyze.FewP99, analyze.FewP999}},
@@ -87,7 +87,7 @@ func sample() *analyze.Report {
 			{Caller: "checkout", Callee: "", Operation: nasty, Calls: 3, Attempts: 3, Outcomes: map[analyze.Outcome]int{analyze.Refused: 3}, Errors: 3},
 			{Caller: "checkout", Callee: "payments", Operation: "charge", Calls: 440, Attempts: 440, Outcomes: map[analyze.Outcome]int{analyze.OutcomeOK: 400, analyze.CancelledCaller: 40}, OK: 400, Cut: 40, OnPath: 440, Path: 31 * time.Second,
 				Latency: analyze.Latency{N: 440, P50: known(50*ms, 48*ms, 52*ms), P95: bounded(1*time.Second, 0), P99: bounded(900*ms, 1200*ms), P999: bounded(1200*ms, 0)},
-				Minimum: new(50 * ms), Ceiling: new(20 * ms), CeilingShareCut: new(0.98),
+				Minimum: new(50 * ms), Ceiling: new(20 * ms), CeilingShareCut: new(0.98), DoesNotFit: []string{"checkout POST /", nasty},
 				Warnings: []analyze.Warning{analyze.FewP999, analyze.CutsHidePoint, analyze.DoesNotFit, analyze.AssumesRequired, analyze.HistogramValues}},
 		},
 		Findings: []analyze.Finding{
@@ -95,7 +95,7 @@ func sample() *analyze.Report {
 				Examples: []analyze.Example{{Trace: trace(1), Span: span(1), File: "dumps/card.json", Position: 77, Start: noon, Amount: 212 * ms, Lateness: lateness13()}}},
 			{Code: analyze.CallBelowMinimum, Service: "card", Route: "GET /card/{id}", Callee: "dep-02", Operation: "GET", Count: 41, CausedBy: 1_003, First: noon, Last: noon,
 				Examples: []analyze.Example{{Trace: trace(2), Span: span(2), File: "dumps/card.json", Position: 99, Amount: 28 * ms,
-					CallEvidence: &analyze.CallEvidence{At: 156 * ms, Remaining: 44 * ms, Source: analyze.ByFlag, Reserve: new(20 * ms), Timeout: new(24 * ms), Minimum: new(30 * ms), AssumesRequired: true}}}},
+					CallEvidence: &analyze.CallEvidence{At: 156 * ms, Remaining: 44 * ms, Reserve: new(20 * ms), Timeout: new(24 * ms), Minimum: new(30 * ms), AssumesRequired: true}}}},
 			{Code: analyze.CallPastDeadline, Service: "checkout", Route: "POST /", Callee: "payments", Operation: "charge", Count: 2, First: noon, Last: noon + 86400e9,
 				Examples: []analyze.Example{{Trace: trace(3), File: "x.json", Amount: 12 * ms, CallEvidence: &analyze.CallEvidence{At: 212 * ms, Remaining: -12 * ms}}}},
 			{Code: analyze.AbandonedWork, Service: "payments", Route: nasty, Count: 7, First: noon, Last: noon,
@@ -104,11 +104,11 @@ func sample() *analyze.Report {
 			{Code: "a-new-code", Service: "s", Route: "r", Count: 7},
 		},
 		Worst: []analyze.LateOne{
-			{Trace: trace(1), Span: span(1), File: "dumps/card.json", Position: 77, Service: "card", Route: "GET /card/{id}", Start: noon + 61_123*int64(ms), Overrun: 212 * ms, Lateness: *lateness13()},
-			{Trace: trace(9), File: "dumps/card.json", Position: 5, Service: "card", Route: "GET /card/{id}", Start: noon, Overrun: 40 * time.Microsecond,
-				Lateness: analyze.Lateness{Duration: 200*ms + 40*time.Microsecond, Budget: 200 * ms, Source: analyze.ByPolicy, Own: 200*ms + 40*time.Microsecond, SavedBy: []string{}}},
-			{Trace: trace(8), File: "x", Service: "", Route: nasty, Start: noon, Overrun: 1,
-				Lateness: analyze.Lateness{Duration: 100 * ms, Budget: 100*ms - 1, Source: analyze.Recorded, Own: 10 * ms, SavedBy: []string{"dep-1 GET", "own work"},
+			{Trace: trace(1), Span: span(1), File: "dumps/card.json", Position: 77, Service: "card", Route: "GET /card/{id}", Start: noon + 61_123*int64(ms), Overrun: 212 * ms, Source: analyze.ByFlag, Lateness: *lateness13()},
+			{Trace: trace(9), File: "dumps/card.json", Position: 5, Service: "card", Route: "GET /card/{id}", Start: noon, Overrun: 40 * time.Microsecond, Source: analyze.ByPolicy,
+				Lateness: analyze.Lateness{Duration: 200*ms + 40*time.Microsecond, Budget: 200 * ms, Own: 200*ms + 40*time.Microsecond, SavedBy: []string{}}},
+			{Trace: trace(8), File: "x", Service: "", Route: nasty, Start: noon, Overrun: 1, Source: analyze.Recorded,
+				Lateness: analyze.Lateness{Duration: 100 * ms, Budget: 100*ms - 1, Own: 10 * ms, SavedBy: []string{"dep-1 GET", "own work"},
 					Path: []analyze.PathShare{{Callee: "dep-1", Operation: "GET", Path: 50 * ms}, {Callee: nasty, Path: 20 * ms}, {Callee: "c", Path: 10 * ms}, {Callee: "d", Path: 5 * ms}}}},
 		},
 	}
@@ -116,7 +116,7 @@ func sample() *analyze.Report {
 }
 
 func lateness13() *analyze.Lateness {
-	return &analyze.Lateness{Duration: 412 * ms, Budget: 200 * ms, Source: analyze.ByFlag, Own: 10 * ms,
+	return &analyze.Lateness{Duration: 412 * ms, Budget: 200 * ms, Own: 10 * ms,
 		Path: []analyze.PathShare{{Callee: "dep-13", Operation: "GET", Path: 402 * ms}}}
 }
 

@@ -30,7 +30,7 @@ func layText(d *document, o Options) ([]byte, error) {
 			if o.Colour {
 				title = "\x1b[1m" + title + "\x1b[0m"
 			}
-			f.put(title, f.line(b.about, f.width-columns(b.head)-len(gap)))
+			f.wrap(title+gap+f.line(b.about, f.width-columns(b.head)-len(gap)), "")
 		case b.table != nil:
 			if err := f.table(b.table); err != nil {
 				return nil, err
@@ -71,7 +71,10 @@ func (f *textForm) line(l line, limit int) string {
 			ours += columns(r.text)
 		}
 	}
-	share := limit
+	share := min(limit, f.width-3*len(indent)) // a name must fit a wrapped line
+	if limit <= f.width {
+		share = limit
+	}
 	for ; share > least; share-- {
 		sum := ours
 		for _, w := range names {
@@ -188,14 +191,14 @@ func (f *textForm) table(t *table) error {
 			f.put(before + l)
 		}
 		for _, detail := range r.details {
-			f.wrap(f.line(detail, f.width-2*len(indent)), indent+indent)
+			f.wrap(f.line(detail, 2*(f.width-3*len(indent))), indent+indent) // two lines
 		}
 	}
 	if t.left > 0 {
 		f.put(more(t.left))
 	}
 	for _, n := range t.feet {
-		f.wrap(fmt.Sprintf("[%d] %s", n.number, n.text), indent)
+		f.wrap(fmt.Sprintf("[%d] ", n.number)+f.line(n.text, 2*f.width), indent)
 	}
 	return nil
 }
@@ -225,6 +228,9 @@ func (f *textForm) grid(t *table) (heads []string, left []bool, grid [][]string,
 		}
 		heads = append(heads, "")
 		f.refer(t, grid, first, heads, i)
+		if c.fill {
+			continue
+		}
 		w := columns(heads[i])
 		for _, r := range grid {
 			w = max(w, columns(r[i]))
@@ -235,7 +241,7 @@ func (f *textForm) grid(t *table) (heads []string, left []bool, grid [][]string,
 		for i, r := range t.rows {
 			c := r.cells[fill]
 			ref := refs(c.notes)
-			room := max(f.width-used, minFill) - len(ref)
+			room := max(f.width-used-len(ref), minFill)
 			grid[first[i]][fill] = f.line(c.line, room) + ref
 		}
 	}
@@ -246,7 +252,7 @@ func (f *textForm) grid(t *table) (heads []string, left []bool, grid [][]string,
 // without get spaces instead, so that digits stand under digits.
 func (f *textForm) refer(t *table, grid [][]string, first []int, heads []string, i int) {
 	c := t.columns[i]
-	widest := len(refs(c.notes))
+	widest := 0
 	for _, r := range t.rows {
 		widest = max(widest, len(refs(r.cells[i].notes)))
 	}
@@ -254,7 +260,7 @@ func (f *textForm) refer(t *table, grid [][]string, first []int, heads []string,
 		if c.left {
 			return ref
 		}
-		return ref + strings.Repeat(" ", widest-len(ref))
+		return ref + strings.Repeat(" ", max(widest-len(ref), 0))
 	}
 	heads[i] = c.head + pad(refs(c.notes))
 	if c.fill {

@@ -15,7 +15,7 @@ import (
 )
 
 // barCells is the width of the bars of a path.
-const barCells = 32
+const barCells = 28
 
 // TraceText writes views for people: what the request was, its critical path as
 // a waterfall, its calls, and notes.
@@ -44,7 +44,7 @@ func viewSection(d *document, v *analyze.View, o Options) {
 	d.say("started ", at(v.Start), "; ", whereIn(v.File, v.Position))
 	d.say("took ", setting(v.Duration), ended(v))
 	if v.Deadline != nil {
-		d.say("deadline ", setting(*v.Deadline), ", ", named(sourceWords(v.Source)), ": ", lateness(v))
+		d.say("deadline ", setting(*v.Deadline), ", ", sourceLine(v.Source), ": ", lateness(v))
 	} else if !v.Fragment {
 		d.say(noDeadline)
 	}
@@ -79,7 +79,7 @@ func lateness(v *analyze.View) string {
 func pathTable(d *document, v *analyze.View, o Options) {
 	if len(v.Path) == 0 {
 		d.head("Critical path")
-		d.say("no path: the times of the span are not known")
+		d.say("no path: the span has no length, or its times are not known")
 		return
 	}
 	n := o.rows(len(v.Path), 10)
@@ -113,17 +113,18 @@ func pathTable(d *document, v *analyze.View, o Options) {
 
 // drawBar marks [start, end) of a view, at least one cell, and its deadline.
 func drawBar(start, end time.Duration, v *analyze.View) string {
-	cellOf := func(d time.Duration, round func(float64) float64) int {
+	// Neighbours share a rounded edge, so that bars tile as segments do.
+	edge := func(d time.Duration) int {
 		if v.Duration <= 0 {
 			return 0
 		}
-		return int(round(min(max(float64(d)/float64(v.Duration), 0), 1) * barCells))
+		return int(math.Round(min(max(float64(d)/float64(v.Duration), 0), 1) * barCells))
 	}
-	from := min(cellOf(start, math.Floor), barCells-1)
-	to := max(cellOf(end, math.Ceil), from+1)
+	from := min(edge(start), barCells-1)
+	to := max(edge(end), from+1)
 	bar := slices.Repeat([]rune{' '}, barCells)
 	if v.Deadline != nil && *v.Deadline >= 0 && *v.Deadline < v.Duration {
-		bar[min(cellOf(*v.Deadline, math.Floor), barCells-1)] = '│'
+		bar[min(edge(*v.Deadline), barCells-1)] = '│'
 	}
 	for i := from; i < to; i++ {
 		bar[i] = '█'
@@ -305,15 +306,34 @@ func notesTable(d *document, v *analyze.View, o Options) {
 		return
 	}
 	d.head("Notes")
-	n := o.rows(len(v.Notes), 10)
-	t := d.table("", column{head: "note", left: true}, column{head: "amount"}, column{head: "span", left: true}, column{head: "meaning", left: true, fill: true})
-	t.left = len(v.Notes) - n
-	for _, note := range v.Notes[:n] {
+	var notes []analyze.ViewNote
+	var times []int // how often each follows itself
+	for i, note := range v.Notes {
+		if i > 0 && sameNote(note, v.Notes[i-1]) {
+			times[len(times)-1]++
+		} else {
+			notes, times = append(notes, note), append(times, 1)
+		}
+	}
+	n := o.rows(len(notes), 10)
+	t := d.table("", column{head: "count"}, column{head: "note", left: true}, column{head: "amount"}, column{head: "span", left: true})
+	t.left = len(notes) - n
+	for i, note := range notes[:n] {
+		code := cell{line: say(named(note.Code))}
+		if meaning := analyze.NoteText[note.Code]; meaning != "" {
+			code.notes = []int{t.foot(meaning)}
+		}
 		span := unknown
 		if note.Span != (ingest.SpanID{}) {
 			span = note.Span.String()
 		}
-		t.rows = append(t.rows, row{cells: []cell{{line: say(named(note.Code))}, {line: say(orUnknown(note.Amount, setting))},
-			{line: say(span)}, {line: say(cmp.Or(noteMeaning[note.Code], unknown))}}})
+		t.rows = append(t.rows, row{cells: []cell{{line: say(count(times[i]))}, code, {line: say(orUnknown(note.Amount, setting))}, {line: say(span)}}})
 	}
+}
+
+func sameNote(a, b analyze.ViewNote) bool {
+	if (a.Amount == nil) != (b.Amount == nil) || a.Amount != nil && *a.Amount != *b.Amount {
+		return false
+	}
+	return a.Code == b.Code && a.Span == b.Span
 }

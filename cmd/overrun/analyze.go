@@ -19,8 +19,9 @@ caller, its latencies with 95 %% intervals, how often it held a request, and the
 minimum and ceiling it suggests for its timeout; and findings with the traces
 that show them.
 
-PATH is a file, a folder, or - for standard input: OTLP as JSON or protobuf,
-packed with gzip or zstd or not. A folder is read with all that lies in it.
+PATH is a file, a folder, a pattern such as 'traces-*.json', or - for standard
+input: OTLP as JSON or protobuf, packed with gzip or zstd or not. A folder is
+read with all that lies in it.
 
 Times have a unit: ns, us, ms, s. In JSON all durations are whole nanoseconds
 (_ns) and shares are fractions of 1. What is not known is shown as such, and is

@@ -37,10 +37,15 @@ func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
 	flags.StringVar(&f.policy, "policy", "", "policy `FILE` (YAML): deadlines of routes, rules of dependencies")
 	flags.Var(&choiceValue{&f.format, formats}, "format", "`FORM` of the output: "+strings.Join(formats, ", "))
 	flags.StringVarP(&f.output, "output", "o", "", "write to `FILE`, which is replaced only when all went well")
-	flags.Var(&linkValue{&f.link}, "link", "`URL` that trace ids link to, with {trace} in place of the id")
+	flags.Var(&linkValue{&f.link}, "link", "`URL` that trace ids link to, with {trace} in place of the id:\nin markdown, and in text on a terminal with colour")
 	flags.Var(&countValue{to: &f.top, min: 1}, "top", "show `N` rows of each table, and not 10; text and markdown only")
 	flags.BoolVar(&f.all, "all", false, "show all rows of each table")
-	cmd.MarkFlagsMutuallyExclusive("top", "all")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if f.all && f.top > 0 {
+			return usagef("--top and --all exclude each other: give one of them")
+		}
+		return nil
+	}
 	flags.Var(&durationValue{to: &f.maxSkew}, "max-skew", "move no clock by more than `TIME`; 0s: move none")
 	flags.VarP(&countValue{to: &f.workers}, "jobs", "j", "work on `N` processors; 0: on all. The output does not depend on it")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar, no summary on standard error")

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/cheggaaa/pb/v3"
 	"golang.org/x/term"
@@ -33,22 +31,18 @@ func (a *app) read(ctx context.Context, f *sourceFlags, paths []string) (*ingest
 	o := ingest.Options{Keep: analyze.Keep(), Workers: f.workers, Stdin: a.stdin}
 	shown := !f.quiet && isTerminal(a.stderr)
 	var bar *pb.ProgressBar
-	if shown {
+	if shown && os.Getenv("TERM") != "dumb" {
 		bar = pb.New64(0).SetWriter(a.stderr).Set(pb.Bytes, true).Set(pb.Terminal, true).Set(pb.CleanOnFinish, true).Start()
 		o.Progress = func(read, total int64) { bar.SetTotal(total).SetCurrent(read) }
 	}
 	dump, err := ingest.Read(ctx, paths, o)
-	if shown {
+	if bar != nil {
 		bar.Finish()
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case dump.Spans == 0:
-		return nil, errors.New("no span found in " + strings.Join(paths, ", "))
-	case shown:
+	}
+	if shown {
 		fmt.Fprintf(a.stderr, "overrun: read %s, %s, %s\n", counted(len(dump.Files), "file"), counted(int(dump.Spans), "span"), counted(len(dump.Traces), "trace"))
 	}
 	return dump, nil

@@ -21,9 +21,9 @@ that was read, so give the whole dump and choose with --id.
 Without --id all traces are printed, one after the other: a big dump makes a
 very long text.
 
-PATH is a file, a folder, or - for standard input, as for analyze. Times count
-from the start of the top request. With --format json each top request is a line
-of JSON, with durations in whole nanoseconds (_ns).
+PATH is a file, a folder, a pattern, or - for standard input, as for analyze.
+Times count from the start of the top request. With --format json each top
+request is a line of JSON, with durations in whole nanoseconds (_ns).
 
 Examples:
 

@@ -1,0 +1,102 @@
+package analyze
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"overrun/ingest"
+)
+
+// benchTraces makes n traces of about 35 spans: three levels of services, each
+// with calls in sequence and in parallel.
+func benchTraces(n int) []*ingest.Trace {
+	r := rand.New(rand.NewPCG(1, 2))
+	resources := map[string]*ingest.Resource{}
+	for i := range 8 {
+		name := fmt.Sprintf("svc-%d", i)
+		resources[name] = &ingest.Resource{Service: name, Attrs: []ingest.Attr{{Key: "host.name", Value: "host-" + name}}}
+	}
+	var traces []*ingest.Trace
+	for t := range n {
+		var spans []ingest.Span
+		add := func(parent ingest.SpanID, kind ingest.Kind, service, name string, start, end time.Duration) ingest.SpanID {
+			var id ingest.SpanID
+			binary.BigEndian.PutUint64(id[:], uint64(len(spans)+1))
+			spans = append(spans, ingest.Span{ID: id, ParentID: parent, Kind: kind, Name: name, Start: start, End: end, Resource: resources[service],
+				Attrs: []ingest.Attr{{Key: "http.request.method", Value: "GET"}, {Key: "http.response.status_code", Value: "200"}}})
+			return id
+		}
+		var serve func(parent ingest.SpanID, depth int, start time.Duration) time.Duration
+		serve = func(parent ingest.SpanID, depth int, start time.Duration) time.Duration {
+			service := fmt.Sprintf("svc-%d", r.IntN(8))
+			at := len(spans)
+			id := add(parent, ingest.Server, service, "GET /"+service, start, start)
+			now := start + time.Duration(r.IntN(1e6))
+			for range 3 {
+				end := now + time.Duration(r.IntN(5e6))
+				call := len(spans)
+				client := add(id, ingest.Client, service, "GET", now, end)
+				if depth > 0 {
+					end = serve(client, depth-1, now+1e5) + 1e5
+					spans[call].End = end
+				}
+				if r.IntN(2) == 0 {
+					now = end
+				}
+				spans[at].End = max(spans[at].End, end+1e5)
+			}
+			return spans[at].End
+		}
+		serve(ingest.SpanID{}, 2, 0)
+		var id ingest.TraceID
+		binary.BigEndian.PutUint64(id[8:], uint64(t+1))
+		traces = append(traces, ingest.NewTrace(id, 1792022400000000000, spans))
+	}
+	return traces
+}
+
+// reportSpans turns spans a run into spans a second.
+func reportSpans(b *testing.B, traces []*ingest.Trace) {
+	spans := 0
+	for _, t := range traces {
+		spans += len(t.Spans)
+	}
+	b.ReportMetric(float64(spans)*float64(b.N)/b.Elapsed().Seconds(), "spans/s")
+}
+
+// BenchmarkPath is the critical path and the attribution, without the rest.
+func BenchmarkPath(b *testing.B) {
+	traces := benchTraces(500)
+	var parts []*traced
+	for _, t := range traces {
+		parts = append(parts, newTraced(t, &Options{}))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, t := range parts {
+			f := newForest(t.nodes())
+			for _, r := range t.requests {
+				if r.role == top {
+					f.Path(r.entry, nil)
+				}
+				r.time = Time{}
+			}
+			t.attribute()
+		}
+	}
+	reportSpans(b, traces)
+}
+
+// BenchmarkRun is the whole analysis of traces in memory.
+func BenchmarkRun(b *testing.B) {
+	traces := benchTraces(500)
+	dump := &ingest.Dump{Traces: traces}
+	b.ReportAllocs()
+	for b.Loop() {
+		Run(dump, Options{Deadline: 20 * time.Millisecond})
+	}
+	reportSpans(b, traces)
+}

@@ -1,0 +1,41 @@
+// Package analyze turns traces into a report on deadlines.
+//
+// In comes an ingest.Dump: traces of spans, read-only. Out comes an Analysis:
+// a Report over all of it, and a View of each trace. Nothing here reads
+// files, flags or the clock, and nothing prints.
+//
+// The work is done in this order:
+//
+//  1. One trace by itself (takeApart). Clocks that are proved wrong are moved
+//     (skew.go). Every span is judged (signal.go). Spans become requests, calls
+//     and attempts (request.go, call.go). The critical path of each request is
+//     walked over its calls, and every instant is given a category (path.go,
+//     blame.go). Deadlines are set from the top down (deadline.go), and work is
+//     found that ran on for nobody (work.go). What a trace yields depends on
+//     that trace and the policy alone.
+//  2. All together (learn): latencies of dependencies (summary.go,
+//     quantile.go), and which calls are usual on a route, in which order and with
+//     how much own work between (usual.go). From these come minimums, reserves
+//     and ceilings (ceiling.go).
+//  3. One request after the other again (decide): computed timeouts, skipped
+//     calls, how the request ended, findings (finding.go). They are counted and
+//     sorted by name into the Report (summary.go).
+//
+// The terms are those of the report:
+//
+//   - A request starts at a SERVER or CONSUMER span, or at a span without a
+//     parent id, and holds all that its own service does for it. A top request
+//     was called by nobody in the trace.
+//   - A fragment starts at a span whose parent is missing, or is of another
+//     service, and that is no SERVER or CONSUMER. Its attempts count for
+//     dependencies and for nothing else.
+//   - A call is a logical outgoing call of a request; an attempt is one try of
+//     it; a dependency is whom calls go to, as seen from one caller.
+//   - A deadline is the instant after which an answer is worthless; the budget
+//     is the deadline - the start; remaining is the deadline - now.
+//   - The reserve of a call is the tail (own work after the last awaited answer)
+//     and the minimum timeouts of required calls still ahead.
+//   - The computed timeout of a call is min(deadline - start - reserve, ceiling).
+//
+// Unknown is nil, never 0.
+package analyze

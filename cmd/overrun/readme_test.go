@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// cut stands, on a line of its own, for lines of output that are not shown.
+const cut = "…"
+
+// TestReadme runs the commands of README.md and compares what it shows with
+// their output; the policy file in it has to be the one in testdata.
+func TestReadme(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	t.Setenv("NO_COLOR", "1")
+	data, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := os.ReadFile(filepath.Join("testdata", "policy.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	var want []string
+	lines := strings.Split(string(data), "\n")
+	for i := 0; i < len(lines); i++ {
+		want = append(want, lines[i])
+		language, fence := strings.CutPrefix(lines[i], "```")
+		if !fence {
+			continue
+		}
+		n := slices.Index(lines[i+1:], "```")
+		if n < 0 {
+			t.Fatalf("line %d: a block without an end", i+1)
+		}
+		block := lines[i+1 : i+1+n]
+		switch language {
+		case "yaml":
+			block = strings.Split(strings.TrimSuffix(string(policy), "\n"), "\n")
+		case "console":
+			block = readmeBlock(t, block)
+			commands++
+		default:
+			t.Errorf("line %d: a block of %q is not tested", i+1, language)
+		}
+		want = append(append(want, block...), "```")
+		i += n + 1
+	}
+	if commands < 3 {
+		t.Errorf("%d commands were found: the test is broken", commands)
+	}
+	if diff := cmp.Diff(strings.Join(want, "\n"), string(data)); diff != "" {
+		if *update {
+			if err := os.WriteFile("README.md", []byte(strings.Join(want, "\n")), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		t.Errorf("README.md (-want +got; -update rewrites it):\n%s", diff)
+	}
+}
+
+// readmeBlock gives the block as it should be: a command, and what is shown of
+// its output.
+func readmeBlock(t *testing.T, block []string) []string {
+	t.Helper()
+	command := strings.TrimPrefix(block[0], "$ ")
+	if command == "go test ./..." {
+		return block // it runs this test
+	}
+	args, ok := strings.CutPrefix(command, "go run ./cmd/overrun ")
+	if !ok {
+		t.Errorf("%q is not tested", block[0])
+		return block
+	}
+	out := strings.TrimSuffix(string(overrun(t, 0, strings.Fields(args)...)), "\n")
+	return append(block[:1:1], shown(block[1:], strings.Split(out, "\n"))...)
+}
+
+// shown cuts output as the block does: each part of it begins where the output
+// has a line that begins like the part's first, and is as long as the part.
+// Without a cut all is shown.
+func shown(block, out []string) (list []string) {
+	if !slices.Contains(block, cut) {
+		return out
+	}
+	for len(block) > 0 {
+		if block[0] == cut {
+			list, block = append(list, cut), block[1:]
+			continue
+		}
+		n := slices.Index(block, cut)
+		if n < 0 {
+			n = len(block)
+		}
+		at := slices.IndexFunc(out, func(line string) bool { return strings.HasPrefix(line, block[0]) })
+		if at < 0 {
+			return append(list, fmt.Sprintf("(the output has no line that begins with %q)", block[0]))
+		}
+		end := min(at+n, len(out))
+		list, out, block = append(list, out[at:end]...), out[end:], block[n:]
+	}
+	return list
+}
+
+// TestHelpExamples runs the examples of every help text, and the commands in the
+// comment of main.go that are whole.
+func TestHelpExamples(t *testing.T) {
+	source, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join("..", ".."))
+	examples := 0
+	comment, _, _ := strings.Cut(string(source), "\npackage main")
+	for line := range strings.Lines(comment) {
+		if args, ok := strings.CutPrefix(strings.TrimSpace(line), "//\toverrun "); ok && !strings.ContainsAny(args, "[|") {
+			examples++
+			overrun(t, 0, strings.Fields(args)...)
+		}
+	}
+	for _, command := range [][]string{{}, {"analyze"}, {"trace"}, {"version"}, {"completion"}} {
+		help := string(overrun(t, 0, append(slices.Clone(command), "--help")...))
+		if !strings.Contains(help, "Exit status: 0 done, 1 could not") {
+			t.Errorf("the help of %v does not give the exit status", command)
+		}
+		_, help, _ = strings.Cut(help, "\nExample")
+		help, _, _ = strings.Cut(help, "\nExit status")
+		for line := range strings.Lines(help) {
+			if args, ok := strings.CutPrefix(strings.TrimSpace(line), "overrun "); ok {
+				examples++
+				if out := overrun(t, 0, strings.Fields(args)...); len(out) == 0 {
+					t.Errorf("%q prints nothing", strings.TrimSpace(line))
+				}
+			}
+		}
+	}
+	if examples < 9 {
+		t.Errorf("%d examples were found, want 9 or more", examples)
+	}
+}

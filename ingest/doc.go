@@ -1,0 +1,54 @@
+// Package ingest turns trace dumps into traces: files in, a [Dump] of [Trace]
+// values out. It decides nothing about deadlines; it keeps what was recorded,
+// repairs what can be repaired without guessing, and says so in notes.
+//
+// What goes in: files, folders, patterns and standard input, told apart by
+// content and never by name.
+//
+//	form                                                   sign
+//	OTLP JSON: lines, pretty-printed, several a line,      { or [
+//	  or in an array
+//	OTLP protobuf, one message or several back to back     field 1
+//	the same with a big-endian length before each message  a chain of lengths
+//	gzip and zstd around any of these, also several times  magic number
+//	a length and one zstd frame a message                  a chain of lengths
+//
+// What comes out: one Trace for each trace id over all inputs, and one for each
+// span without a trace id. The result does not depend on the order of the
+// inputs, on how spans are spread over them, nor on the number of workers,
+// apart from Span.File and Span.Position.
+//
+// The pipeline:
+//
+//  1. expand (files.go) turns paths into a sorted list of files.
+//  2. tell (sniff.go) finds the form by the first bytes; unwrap.go takes
+//     compression off until nothing is left to unwrap.
+//  3. split.go cuts the content into units that can be decoded alone.
+//  4. Workers decode units into records: otlpjson.go on top of json.go, and
+//     proto.go. Attributes that Options.Keep does not ask for are skipped
+//     without being built. Both end in a sink (sink.go).
+//  5. group (read.go) collects the records of each trace id.
+//  6. assemble (assemble.go, link.go) builds each trace: place spans in time,
+//     sort, drop copies, link parents, cut cycles, note.
+//
+// [FromTraces] enters at step 4 with data that is already in memory, [NewTrace]
+// at step 6 with spans.
+//
+// Terms:
+//
+//   - content: the bytes of a file after all unwrapping. Positions are offsets
+//     in it.
+//   - value: one JSON value at the top level of a text. message: one protobuf
+//     message.
+//   - unit: a piece of content that one worker decodes.
+//   - record: a span with its trace id, on its way to its trace.
+//   - note: a repair or a doubt, as data.
+//
+// Damage costs as little as possible. A bad span costs itself; garbage between
+// values costs the bytes up to the next line that starts a value; a file that
+// breaks off gives what came before. A span whose resource is not known when
+// its message breaks off is lost with it: nobody knows whose it is.
+//
+// Nothing is allocated because a length says so, only for bytes that are
+// there, and no value or message is held beyond 256 MiB.
+package ingest

@@ -1,0 +1,162 @@
+//go:build pdata
+
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// readBytes reads content as stdin. Every error must be one line that begins
+// with the path.
+func readBytes(t *testing.T, content []byte) *Dump {
+	t.Helper()
+	d, err := Read(context.Background(), []string{"-"}, Options{Keep: keepAll.Keep, Workers: 1, Stdin: bytes.NewReader(content)})
+	if err != nil {
+		if s := err.Error(); !strings.HasPrefix(s, "-: ") || strings.Contains(s, "\n") {
+			t.Fatalf("error %q, want one line that begins with the path", s)
+		}
+		return &Dump{}
+	}
+	check(t, d)
+	return d
+}
+
+// seeds adds small files of the corpus and of the repository.
+func seeds(f *testing.F) {
+	for _, dir := range []string{testdata, filepath.Join(shared, "corpus")} {
+		files, _ := os.ReadDir(dir)
+		for _, file := range files {
+			if info, err := file.Info(); err == nil && info.Mode().IsRegular() && info.Size() < 4<<10 {
+				if content, err := os.ReadFile(filepath.Join(dir, file.Name())); err == nil {
+					f.Add(content)
+				}
+			}
+		}
+	}
+	for _, l := range three {
+		f.Add([]byte(l))
+	}
+}
+
+// nullElement finds a null in an array. pdata takes it as an empty span, scope
+// or resource; for us it is nothing.
+var nullElement = regexp.MustCompile(`[\[,]\s*null`)
+
+// emptyKey finds a member without a name, at which pdata stops reading the
+// object without an error.
+var emptyKey = regexp.MustCompile(`""\s*:`)
+
+// What pdata takes of valid JSON we must read equally. It stops at the end of
+// the first value, which is why there must be one only.
+func FuzzJSON(f *testing.F) {
+	seeds(f)
+	if text, err := new(ptrace.JSONMarshaler).MarshalTraces(everything()); err == nil {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if head := bytes.TrimLeft(content, " \t\r\n"); len(head) == 0 || head[0] != '{' {
+			return
+		}
+		s := scanJSON(keepAll, string(content))
+		checkRecords(t, s)
+		// pdata does not know the old name of scopes.
+		if bytes.Contains(content, []byte("nstrumentation")) || !json.Valid(content) || nullElement.Match(content) || emptyKey.Match(content) || nextRecord(content, 0) < len(content) {
+			return
+		}
+		td, err := new(ptrace.JSONUnmarshaler).UnmarshalTraces(content)
+		if err != nil {
+			return
+		}
+		compare(t, s, FromTraces(td, keepAll))
+	})
+}
+
+// What pdata takes we must read equally, but for groups, which it does not
+// skip rightly and which OTLP does not have.
+func FuzzProto(f *testing.F) {
+	seeds(f)
+	if message, err := new(ptrace.ProtoMarshaler).MarshalTraces(everything()); err == nil {
+		f.Add(message)
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		for _, cut := range []bool{true, false} {
+			s, why := scanProto(keepAll, string(content), cut)
+			checkRecords(t, s)
+			if cut {
+				continue
+			}
+			td, err := new(ptrace.ProtoUnmarshaler).UnmarshalTraces(content)
+			if err != nil || hasGroup(content, 0) {
+				continue
+			}
+			if why != "" {
+				t.Errorf("pdata takes it, we do not: %s", why)
+			}
+			compare(t, s, FromTraces(td, keepAll))
+		}
+	})
+}
+
+// hasGroup reports whether a field, at any depth at which it might be one, is a
+// group.
+func hasGroup(b []byte, depth int) bool {
+	for at := 0; at < len(b); {
+		f, end, why := next(b, at)
+		if f.wire == wireGroup || f.wire == wireEndGroup {
+			return true
+		}
+		if why != "" {
+			return false
+		}
+		if f.wire == wireLength && depth < 100 && hasGroup(b[f.from:f.to], depth+1) {
+			return true
+		}
+		at = end
+	}
+	return false
+}
+
+func checkRecords(t *testing.T, s *sink) {
+	t.Helper()
+	for i := range s.records {
+		if s.records[i].span.Resource == nil {
+			t.Errorf("span %d has no resource", i)
+		}
+	}
+}
+
+func compare(t *testing.T, s *sink, want *Dump) {
+	t.Helper()
+	s.full = append(s.full, s.records)
+	traces, err := group(context.Background(), []*sink{s}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := diff(want.Traces, traces); d != "" {
+		t.Errorf("differs from pdata %s", d)
+	}
+}
+
+// Any bytes: an error or valid traces, and the same again with more workers.
+func FuzzRead(f *testing.F) {
+	seeds(f)
+	f.Add(gz([]byte(three[0])))
+	f.Add(zst([]byte(three[0])))
+	f.Add(prefixed(zst([]byte(three[0])), zst([]byte(three[1]))))
+	f.Add([]byte("[" + strings.Join(three, ",\n") + "]"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if len(content) > 1<<20 {
+			return
+		}
+		readBytes(t, content)
+	})
+}
