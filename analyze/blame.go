@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"overrun/ingest"
 )
 
 // attribute walks the path of every request over its calls, and says what each
@@ -236,9 +234,4 @@ func (t *traced) stretches(root int32, visited func(int32)) (list []stretch) {
 		})
 	}
 	return list
-}
-
-// placeOf is where a span was read.
-func placeOf(t *ingest.Trace, s *ingest.Span) ingest.Place {
-	return ingest.Place{File: s.File, Position: s.Position, Trace: t.ID, Span: s.ID}
 }

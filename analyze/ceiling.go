@@ -5,13 +5,6 @@ import (
 	"time"
 )
 
-// defaults of the policy, where none is given.
-const (
-	defaultMargin             = 20 * whole / 100
-	defaultFalseTimeouts      = whole / 1000
-	defaultFalseTimeoutsExtra = 5 * whole / 100 // of an optional dependency
-)
-
 // roundUp rounds a ceiling up to a multiple of the largest of 1, 2, 5 x 10^k ns
 // that is at most an eighth of it: 48 -> 50, 108 -> 110, 401 -> 450.
 func roundUp(d time.Duration) time.Duration {
@@ -65,7 +58,7 @@ func (d *depTable) suggestCeiling(margin Quantile) *time.Duration {
 // request to one dependency the tightest counts. A cap below the minimum does
 // not fit: then there is no ceiling to recommend.
 func (a *Analysis) setCeilings() {
-	margin := Quantile(defaultMargin)
+	margin := DefaultPolicy().Margin
 	if a.opts.Policy != nil {
 		margin = a.opts.Policy.Margin
 	}

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 	"time"
@@ -336,9 +337,11 @@ func (f *forest) markInFlight(path []segment) {
 		ends, ok := reach[s.node]
 		if !ok {
 			ends = make([]time.Duration, len(kids))
-			latest := f.nodes[kids[0]].end
+			latest := time.Duration(math.MinInt64)
 			for j, k := range kids {
-				latest = max(latest, f.nodes[k].end)
+				if c := &f.nodes[k]; c.end > c.start { // no length, or none that is known: not seen to run
+					latest = max(latest, c.end)
+				}
 				ends[j] = latest
 			}
 			reach[s.node] = ends

@@ -87,15 +87,18 @@ func policyText(p *Policy) string {
 
 func TestParsePolicyLimits(t *testing.T) {
 	// Each rule repeats a list of retry codes by alias: half a gigabyte, if one let it.
-	bomb := "dependencies:\n- {callee: a, retry: {on: &a [" + strings.Repeat("a,", 100_000) + "]}}\n" +
-		strings.Repeat("- {callee: b, retry: {on: *a}}\n", 20_000)
+	var rules strings.Builder
+	for n := range 20_000 {
+		fmt.Fprintf(&rules, "- {callee: c%d, retry: {on: *a}}\n", n)
+	}
+	bomb := "dependencies:\n- {retry: {on: &a [" + strings.Repeat("a,", 100_000) + "]}}\n" + rules.String()
 	many := "dependencies:\n" + strings.Repeat("- {callle: b, ceiling: 1}\n", 15)
 	rows := []struct {
 		name, data, want string
 		lines            int
 	}{
 		{"size", "#" + strings.Repeat(" ", 1<<20), "p.yaml:1: the file is larger than 1 MiB, which no policy needs", 1},
-		{"aliases", bomb, "aliases repeat too much: write the values out", maxErrors + 1},
+		{"aliases", bomb, "aliases repeat too much: write the values out", 1},
 		{"self", "dependencies: &a [*a]", "p.yaml:1: ", 1},
 		{"many", many, "p.yaml: 24 more mistakes", maxErrors + 1},
 		{"deep", "dependencies: " + strings.Repeat("[", 200_000), "p.yaml:1: not YAML: exceeded max depth", 1},
@@ -103,19 +106,15 @@ func TestParsePolicyLimits(t *testing.T) {
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
-			start := time.Now()
 			_, err := ParsePolicy("p.yaml", []byte(row.data))
 			if err == nil {
 				t.Fatal("ParsePolicy = nil, want an error")
 			}
-			if row.name != "aliases" && !strings.Contains(err.Error(), row.want) {
+			if !strings.Contains(err.Error(), row.want) {
 				t.Errorf("ParsePolicy = %v, want %q in it", err, row.want)
 			}
 			if n := strings.Count(err.Error(), "\n") + 1; n > row.lines {
 				t.Errorf("ParsePolicy gives %d lines, want at most %d", n, row.lines)
-			}
-			if took := time.Since(start); took > 20*time.Second {
-				t.Errorf("ParsePolicy took %v", took)
 			}
 		})
 	}
@@ -242,12 +241,8 @@ func TestGlobAgainstDefinition(t *testing.T) {
 // goes back takes longer than the universe has.
 func TestGlobIsQuick(t *testing.T) {
 	pattern, text := strings.Repeat("*a", 1000)+"b", strings.Repeat("a", 1<<20)
-	start := time.Now()
 	if glob(pattern, text) {
 		t.Error("glob = true, want false")
-	}
-	if took := time.Since(start); took > 10*time.Second {
-		t.Errorf("glob took %v", took)
 	}
 }
 

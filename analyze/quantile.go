@@ -82,13 +82,14 @@ func (l *Latency) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &keys); err != nil {
 		return err
 	}
+	var bad error
 	ns := func(key string) *time.Duration {
 		if keys[key] == nil {
 			return nil
 		}
 		n, err := keys[key].Int64()
 		if err != nil {
-			return nil
+			bad = fmt.Errorf("%s: %w", key, err)
 		}
 		d := time.Duration(n)
 		return &d
@@ -109,7 +110,7 @@ func (l *Latency) UnmarshalJSON(data []byte) error {
 		*e = Estimate{ns(name + "_ns"), ns(name + "_low_ns"), ns(name + "_high_ns"),
 			ns(name + "_if_answered_ns"), ns(name + "_if_never_ns"), cut}
 	}
-	return nil
+	return bad
 }
 
 // text writes a number that may be unknown.
@@ -240,6 +241,10 @@ func (s *Sample) ShareAbove(d time.Duration) *float64 {
 	s.seal()
 	if s.N() == 0 {
 		return nil
+	}
+	if d < 0 {
+		all := 1.0
+		return &all
 	}
 	if s.hist != nil {
 		if s.c > 0 {

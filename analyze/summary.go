@@ -30,7 +30,7 @@ type depTable struct {
 }
 
 func (a *Analysis) newDep(name dependency) *depTable {
-	d := &depTable{name: name, required: true, falseTimeouts: defaultFalseTimeouts, outcomes: map[Outcome]int{}}
+	d := &depTable{name: name, required: true, falseTimeouts: FalseTimeoutsRequired, outcomes: map[Outcome]int{}}
 	if d.rule = a.opts.Policy.Rule(name.caller, name.callee, name.operation); d.rule != nil {
 		d.required, d.falseTimeouts = d.rule.Required, d.rule.FalseTimeouts
 	}

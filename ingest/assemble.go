@@ -207,7 +207,9 @@ func (t *Trace) dropCopies() {
 		if finished < 0 && s.ID != (SpanID{}) && s.Defect&NoEnd == 0 {
 			finished = n
 		}
-		t.Spans[n] = *s
+		if n < i {
+			t.Spans[n] = *s
+		}
 		n++
 	}
 	clear(t.Spans[n:])

@@ -28,37 +28,32 @@ type jsonForm struct {
 
 // jsonForms are looked up for each key of a top-level object; the first key
 // that is here decides.
-var jsonForms []jsonForm
-
-func init() {
-	// Not a literal: the functions refer back to the table.
-	jsonForms = []jsonForm{
-		{"resourceSpans", (*jsonText).traces, "OTLP"},
-		{"resource_spans", (*jsonText).traces, "OTLP"},
-		{"resourceLogs", (*jsonText).other, "OTLP logs"},
-		{"resource_logs", (*jsonText).other, "OTLP logs"},
-		{"resourceMetrics", (*jsonText).other, "OTLP metrics"},
-		{"resource_metrics", (*jsonText).other, "OTLP metrics"},
-		{"resourceProfiles", (*jsonText).other, "OTLP profiles"},
-		{"resource_profiles", (*jsonText).other, "OTLP profiles"},
-		{"batches", nil, "an answer of Tempo's API (batches)" + notYet},
-		{"trace", nil, "an answer of Tempo's API (trace)" + notYet},
-		{"result", nil, "an answer of Jaeger's API (result)" + notYet},
-		{"data", nil, "an answer of Jaeger's API or of Aspire (data)" + notYet},
-		{"traces", nil, "a search result (traces), which holds no spans: fetch the traces by id"},
-		{"scopeSpans", nil, "bare OTLP ResourceSpans" + notYet},
-		{"scope_spans", nil, "bare OTLP ResourceSpans" + notYet},
-		{"processes", nil, "a trace of Jaeger's UI" + notYet},
-		{"traceID", nil, "a Jaeger span" + notYet},
-		{"localEndpoint", nil, "a Zipkin span" + notYet},
-		{"binaryAnnotations", nil, "a Zipkin v1 span" + notYet},
-		{"SpanContext", nil, "a span of Go's stdouttrace" + notYet},
-		{"SpanAttributes", nil, "a row of ClickHouse's otel_traces" + notYet},
-		{"span_start_timestamp_nanos", nil, "a Quickwit document" + notYet},
-		{"traceId", nil, "a span of Jaeger or Zipkin" + notYet},
-		{"trace_id", nil, "a single span outside OTLP" + notYet},
-		{"context", nil, "a span of Python's console exporter" + notYet},
-	}
+var jsonForms = []jsonForm{
+	{"resourceSpans", (*jsonText).traces, "OTLP"},
+	{"resource_spans", (*jsonText).traces, "OTLP"},
+	{"resourceLogs", (*jsonText).other, "OTLP logs"},
+	{"resource_logs", (*jsonText).other, "OTLP logs"},
+	{"resourceMetrics", (*jsonText).other, "OTLP metrics"},
+	{"resource_metrics", (*jsonText).other, "OTLP metrics"},
+	{"resourceProfiles", (*jsonText).other, "OTLP profiles"},
+	{"resource_profiles", (*jsonText).other, "OTLP profiles"},
+	{"batches", nil, "an answer of Tempo's API (batches)" + notYet},
+	{"trace", nil, "an answer of Tempo's API (trace)" + notYet},
+	{"result", nil, "an answer of Jaeger's API (result)" + notYet},
+	{"data", nil, "an answer of Jaeger's API or of Aspire (data)" + notYet},
+	{"traces", nil, "a search result (traces), which holds no spans: fetch the traces by id"},
+	{"scopeSpans", nil, "bare OTLP ResourceSpans" + notYet},
+	{"scope_spans", nil, "bare OTLP ResourceSpans" + notYet},
+	{"processes", nil, "a trace of Jaeger's UI" + notYet},
+	{"traceID", nil, "a Jaeger span" + notYet},
+	{"localEndpoint", nil, "a Zipkin span" + notYet},
+	{"binaryAnnotations", nil, "a Zipkin v1 span" + notYet},
+	{"SpanContext", nil, "a span of Go's stdouttrace" + notYet},
+	{"SpanAttributes", nil, "a row of ClickHouse's otel_traces" + notYet},
+	{"span_start_timestamp_nanos", nil, "a Quickwit document" + notYet},
+	{"traceId", nil, "a span of Jaeger or Zipkin" + notYet},
+	{"trace_id", nil, "a single span outside OTLP" + notYet},
+	{"context", nil, "a span of Python's console exporter" + notYet},
 }
 
 const notYet = ", a form that is not read"
@@ -636,6 +631,10 @@ func (t *jsonText) keep1(name string, kept, resource bool) {
 // first; where it does not, the object is read twice.
 func (t *jsonText) keyValue(resource bool) {
 	start := t.pos
+	if t.usualPair(resource) {
+		return
+	}
+	t.pos = start
 	name, kept := "", false
 	named, again := false, false
 	t.value = t.value[:0]
@@ -672,6 +671,77 @@ func (t *jsonText) keyValue(resource bool) {
 		t.rereadValue(start, plain, 0)
 	}
 	t.put(name, resource)
+}
+
+// usualPair reads a KeyValue as the JSON marshaller of the collector and of the
+// SDKs writes it: no white space, key first, one member, a scalar. It reports
+// false for any other, which is then read from the start.
+func (t *jsonText) usualPair(resource bool) bool {
+	const head, middle = `"key":"`, `,"value":{"`
+	b, at := t.buf, t.pos
+	if len(b)-at < len(head) || string(b[at:at+len(head)]) != head {
+		return false
+	}
+	at += len(head)
+	end := plainText(b, at)
+	if len(b)-end < 1+len(middle)+16 || b[end] != '"' || string(b[end+1:end+1+len(middle)]) != middle {
+		return false
+	}
+	key := b[at:end]
+	at = end + 1 + len(middle)
+	// The names of members differ in their first letter.
+	first := b[at]
+	switch {
+	case first == 's' && string(b[at:at+13]) == `stringValue":`:
+		at += 13
+	case first == 'i' && string(b[at:at+10]) == `intValue":`:
+		at += 10
+	case first == 'b' && string(b[at:at+11]) == `boolValue":`:
+		at += 11
+	case first == 'd' && string(b[at:at+13]) == `doubleValue":`:
+		at += 13
+	default:
+		return false
+	}
+	var value []byte
+	quoted := b[at] == '"'
+	if quoted {
+		at++
+		end = plainText(b, at)
+		if end >= len(b) || b[end] != '"' {
+			return false
+		}
+		value, at = b[at:end], end+1
+	} else {
+		end = at
+		for end < len(b) && b[end] != '}' && b[end] > ' ' && b[end] != ',' && b[end] != '"' {
+			end++
+		}
+		value, at = b[at:end], end
+	}
+	if len(b)-at < 2 || b[at] != '}' || b[at+1] != '}' {
+		return false
+	}
+	if !quoted && (first == 's' || len(value) == 0 || value[0] == 'n' || value[0] == '{' || value[0] == '[') {
+		return false
+	}
+	name, kept := t.want(key, resource)
+	if kept {
+		t.value = t.value[:0]
+		switch first {
+		case 's':
+			t.value = append(t.value, value...)
+		case 'i':
+			t.integer(value, plain)
+		case 'b':
+			t.boolean(value, plain)
+		case 'd':
+			t.double(value, plain)
+		}
+		t.put(name, resource)
+	}
+	t.pos = at + 2
+	return true
 }
 
 // rereadValue appends the value of the KeyValue at start, now that its key is
@@ -723,11 +793,11 @@ func (t *jsonText) anyValue(from int, s style, depth int) {
 		case "stringValue", "string_value":
 			t.value = appendText(t.value, t.text(), s)
 		case "intValue", "int_value":
-			t.integer(s)
+			t.integer(t.word(), s)
 		case "doubleValue", "double_value":
-			t.double(s)
+			t.double(t.word(), s)
 		case "boolValue", "bool_value":
-			t.boolean(s)
+			t.boolean(t.word(), s)
 		case "bytesValue", "bytes_value":
 			t.bytes(s)
 		case "arrayValue", "array_value":
@@ -753,8 +823,7 @@ func (t *jsonText) nested(s style, depth int) {
 	}
 }
 
-func (t *jsonText) integer(s style) {
-	text := t.word()
+func (t *jsonText) integer(text []byte, s style) {
 	v, negative, ok := parseInteger(text)
 	switch {
 	case len(text) == 0:
@@ -768,8 +837,7 @@ func (t *jsonText) integer(s style) {
 	}
 }
 
-func (t *jsonText) double(s style) {
-	text := t.word()
+func (t *jsonText) double(text []byte, s style) {
 	if len(text) == 0 {
 		t.value = appendUnset(t.value, s)
 		return
@@ -782,8 +850,8 @@ func (t *jsonText) double(s style) {
 	t.value = appendDouble(t.value, v, s)
 }
 
-func (t *jsonText) boolean(s style) {
-	switch text := t.word(); string(text) {
+func (t *jsonText) boolean(text []byte, s style) {
+	switch string(text) {
 	case "":
 		t.value = appendUnset(t.value, s)
 	case "true", "false":

@@ -373,19 +373,31 @@ var spanWires = [16]wire{
 }
 
 // spanMessage appends a record for the span, which the caller drops if
-// something is wrong.
+// something is wrong. Fields with a tag of one byte and a length below 128,
+// which is nearly all of them, do without next.
 func (p *protoBytes) spanMessage(buf []byte, position int64) (why string) {
 	r := p.start(position)
 	var start, end uint64
 	for at := 0; at < len(buf); {
-		f, after, why := next(buf, at)
-		if why != "" {
+		var f field
+		after := 0
+		if tag := buf[at]; tag&0x87 == byte(wireLength) && at+1 < len(buf) && buf[at+1] < 0x80 && at+2+int(buf[at+1]) <= len(buf) {
+			f = field{number: int32(tag >> 3), wire: wireLength, from: at + 2, to: at + 2 + int(buf[at+1])}
+			after = f.to
+		} else if tag&0x87 == byte(wireFixed8) && at+9 <= len(buf) {
+			f = field{number: int32(tag >> 3), wire: wireFixed8, value: binary.LittleEndian.Uint64(buf[at+1:])}
+			after = at + 9
+		} else if f, after, why = next(buf, at); why != "" {
 			return why
 		}
-		if f.number < int32(len(spanWires)) && f.wire != spanWires[f.number] {
+		if uint32(f.number) < uint32(len(spanWires)) && f.wire != spanWires[f.number] {
 			return "wrong wire type"
 		}
 		switch f.number {
+		case fieldAttrs:
+			if why := p.keyValue(buf[f.from:f.to], false); why != "" {
+				return why
+			}
 		case fieldTraceID:
 			if !rawID(r.trace[:], buf[f.from:f.to]) {
 				return "malformed trace id"
@@ -408,10 +420,6 @@ func (p *protoBytes) spanMessage(buf []byte, position int64) (why string) {
 			start = f.value
 		case fieldEnd:
 			end = f.value
-		case fieldAttrs:
-			if why := p.keyValue(buf[f.from:f.to], false); why != "" {
-				return why
-			}
 		case fieldStatus:
 			if why := p.status(buf[f.from:f.to], &r.span); why != "" {
 				return why
@@ -471,6 +479,17 @@ func (p *protoBytes) status(buf []byte, span *Span) (why string) {
 func (p *protoBytes) keyValue(buf []byte, resource bool) (why string) {
 	var key, value []byte
 	values := 0
+	if key, value = usualPair(buf); key != nil {
+		name, kept := p.want(key, resource)
+		if !kept {
+			return ""
+		}
+		p.value = p.value[:0]
+		if why = p.anyValue(value, 0, plain, 0); why == "" {
+			p.put(name, resource)
+		}
+		return why
+	}
 	for at := 0; at < len(buf); {
 		f, end, why := next(buf, at)
 		if why != "" {
@@ -503,6 +522,26 @@ func (p *protoBytes) keyValue(buf []byte, resource bool) (why string) {
 		p.put(name, resource)
 	}
 	return why
+}
+
+// usualPair splits a KeyValue of the usual shape: a key and a value in either
+// order, both shorter than 128 bytes. It returns nil for any other.
+func usualPair(b []byte) (key, value []byte) {
+	if len(b) < 4 || b[1] >= 0x80 {
+		return nil, nil
+	}
+	n := 2 + int(b[1])
+	if len(b) < n+2 || b[n+1] >= 0x80 || len(b) != n+2+int(b[n+1]) {
+		return nil, nil
+	}
+	const keyTag, valueTag = fieldKey<<3 | byte(wireLength), fieldValue<<3 | byte(wireLength)
+	switch {
+	case b[0] == keyTag && b[n] == valueTag:
+		return b[2:n], b[n+2:]
+	case b[0] == valueTag && b[n] == keyTag:
+		return b[n+2:], b[2:n]
+	}
+	return nil, nil
 }
 
 // allValues reads the values of a KeyValue that has several: protobuf merges

@@ -91,6 +91,8 @@ func TestForms(t *testing.T) {
 		"byte order mark":          []byte("\xEF\xBB\xBF" + joined),
 		"NULs in front":            []byte(strings.Repeat("\x00", 1000) + joined),
 		"NULs in between":          []byte(three[0] + "\n\x00\x00\x00" + three[1] + three[2]),
+		"line feeds in front":      []byte("\n\n\n\n\n" + joined),
+		"feeds, then pretty":       []byte("\n" + pretty),
 		"gzip":                     gz([]byte(joined)),
 		"members of gzip":          append(gz([]byte(three[0]+"\n")), gz([]byte(three[1]+three[2]))...),
 		"zstd":                     zst([]byte(joined)),

@@ -164,10 +164,15 @@ func (s *sink) settle(attrs []Attr) []Attr {
 // sortAttrs sorts in place and returns the attributes without those that a
 // later one with the same key replaces.
 func sortAttrs(attrs []Attr) []Attr {
-	if len(attrs) < 2 {
-		return attrs
+	if len(attrs) > 16 {
+		slices.SortStableFunc(attrs, func(a, b Attr) int { return cmp.Compare(a.Key, b.Key) })
+	} else {
+		for i := 1; i < len(attrs); i++ {
+			for k := i; k > 0 && attrs[k].Key < attrs[k-1].Key; k-- {
+				attrs[k], attrs[k-1] = attrs[k-1], attrs[k]
+			}
+		}
 	}
-	slices.SortStableFunc(attrs, func(a, b Attr) int { return cmp.Compare(a.Key, b.Key) })
 	n := 0
 	for i := range attrs {
 		if i+1 < len(attrs) && attrs[i+1].Key == attrs[i].Key {

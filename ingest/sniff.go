@@ -88,43 +88,37 @@ func isText(head []byte) bool {
 	return len(head) > 0
 }
 
-// isBare reports whether the bytes begin a TracesData. Only known fields count
-// on the two outer levels: a letter is a valid tag too easily.
-func isBare(head []byte) bool { return len(head) > 0 && head[0] == 0x0a && likeTraces(head) }
+// isBare reports whether the bytes begin a TracesData. Text may begin with 0a
+// as well, so only known fields count on the two outer levels.
+func isBare(head []byte) bool {
+	return len(head) > 0 && head[0] == 0x0a && likeTraces(head, true)
+}
 
-// likeTraces walks the fields of a TracesData as far as the bytes go.
-func likeTraces(b []byte) bool {
-	return likeMessage(b, func(number int32, body []byte) bool {
-		return number == fieldResourceSpans && likeMessage(body, func(number int32, body []byte) bool {
-			return (number <= 3 || number == fieldOldScopes) && likeFields(body)
+// likeTraces reports whether b is a TracesData, or the beginning of one if more
+// may follow.
+func likeTraces(b []byte, more bool) bool {
+	return likeMessage(b, more, func(number int32, b []byte, more bool) bool {
+		return number == fieldResourceSpans && likeMessage(b, more, func(number int32, _ []byte, _ bool) bool {
+			return number <= 3 || number == fieldOldScopes
 		})
 	})
 }
 
 // likeMessage reports whether b is a run of length-delimited fields that ok
-// accepts. The last may be cut off.
-func likeMessage(b []byte, ok func(int32, []byte) bool) bool {
+// accepts. If more may follow, the last may be cut off.
+func likeMessage(b []byte, more bool, ok func(number int32, b []byte, more bool) bool) bool {
 	for at := 0; at < len(b); {
 		f, end, why := next(b, at)
-		if why == endOfInput {
-			return f.number == 0 || f.wire == wireLength && (f.from > len(b) || f.from == 0 || ok(f.number, b[min(f.from, len(b)):]))
-		}
-		if why != "" || f.wire != wireLength || !ok(f.number, b[f.from:f.to]) {
+		switch {
+		case why == endOfInput && more:
+			// Cut within the tag, within the length, or within the body.
+			return f.number == 0 || f.wire == wireLength && (f.to == 0 || ok(f.number, b[min(f.from, len(b)):], true))
+		case why != "" || f.wire != wireLength || !ok(f.number, b[f.from:f.to], false):
 			return false
 		}
 		at = end
 	}
 	return true
-}
-
-// likeFields reports whether b is a run of fields with valid tags. It is used
-// on bytes that may also be a string (schema_url), so it looks at the first
-// only.
-func likeFields(b []byte) bool {
-	if len(b) == 0 {
-		return true
-	}
-	return b[0] >= ' ' || b[0]&7 == 2 || b[0]&7 == 0
 }
 
 // isChain reports whether the bytes are big-endian lengths each followed by a
@@ -140,14 +134,15 @@ func isChain(head []byte) bool {
 			return n > 0 && size != 0
 		}
 		body := head[at+4:]
-		if int64(len(body)) > size {
+		more := int64(len(body)) < size
+		if !more {
 			body = body[:size]
 		}
 		switch {
 		case bytes.HasPrefix(body, zstdMagic) || n > 0 && len(body) < 4 && bytes.HasPrefix(zstdMagic, body):
 		case n > 0 && len(body) == 1 && body[0] == '{':
 		case len(body) > 1 && body[0] == '{' && (body[1] == '"' || body[1] == '\n'):
-		case body[0] == 0x0a && likeTraces(body):
+		case body[0] == 0x0a && likeTraces(body, more):
 		default:
 			return false
 		}

@@ -78,9 +78,11 @@ func (f *source) ended(err error) {
 func (f *source) readText() {
 	base, count := f.offset, brackets{}
 	buf := f.fill(f.buffer(), blockSize)
+	seen := 0 // index up to which there is no easy place
 	for f.broken == "" && f.ctx.Err() == nil {
-		at := lastRecord(buf)
-		if at <= 0 && len(buf) >= wideBlock {
+		at := lastRecord(buf, seen)
+		seen = max(0, len(buf)-recordHead)
+		if at == 0 && len(buf) >= wideBlock {
 			at = count.safe(buf)
 		}
 		switch {
@@ -88,12 +90,12 @@ func (f *source) readText() {
 			rest := append(f.buffer(), buf[at:]...)
 			f.send(unit{decode: (*worker).text, data: buf[:at], base: base})
 			base += int64(at)
-			buf, count = rest, brackets{}
+			buf, count, seen = rest, brackets{}, 0
 		case len(buf) >= maxValue:
 			f.send(unit{decode: (*worker).text, data: buf, base: base, tail: tooLong})
 			f.skipLines()
 			base = f.offset
-			buf, count = f.buffer(), brackets{}
+			buf, count, seen = f.buffer(), brackets{}, 0
 		}
 		buf = f.fill(buf, min(maxValue, max(blockSize, 2*len(buf))))
 	}
@@ -122,24 +124,28 @@ func isValueLine(head []byte) bool {
 	return len(head) > 0 && (head[0] == '{' || head[0] == '[')
 }
 
-// lastRecord returns the index of the last line that begins with an object of
-// OTLP, 0 or less if there is none after the first byte.
-func lastRecord(buf []byte) int {
-	for end := len(buf); ; {
-		at := bytes.LastIndex(buf[:end], []byte("\n{"))
+// lastRecord returns the index of the last line after from that begins with an
+// object of OTLP, 0 if there is none. It goes forwards, since looking for a
+// byte is ten times faster in that direction.
+func lastRecord(buf []byte, from int) (last int) {
+	for {
+		at := bytes.IndexByte(buf[from:], '\n')
 		if at < 0 {
-			return -1
+			return last
 		}
-		if isRecord(buf[at+1:]) {
-			return at + 1
+		from += at + 1
+		if from < len(buf) && buf[from] == '{' && isRecord(buf[from:]) {
+			last = from
 		}
-		end = at + 1
 	}
 }
 
+// recordHead is how many bytes tell whether a line begins an object of OTLP.
+const recordHead = 64
+
 // isRecord reports whether the text begins with a brace and a key of OTLP.
 func isRecord(b []byte) bool {
-	b = bytes.TrimLeft(b[1:min(len(b), 64)], " \t\r\n")
+	b = bytes.TrimLeft(b[1:min(len(b), recordHead)], " \t\r\n")
 	return bytes.HasPrefix(b, []byte(`"resource`)) && len(b) > 9 && (b[9] == '_' || b[9] >= 'A' && b[9] <= 'Z')
 }
 
