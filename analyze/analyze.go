@@ -127,7 +127,7 @@ func (a *Analysis) learn(r *request) {
 		c.dep = dep
 		a.deps[dep].learn(c)
 	}
-	if r.role == fragment || r.broken {
+	if r.loose() || r.broken {
 		return
 	}
 	key := routeKey{r.service, r.route}

@@ -62,13 +62,12 @@ func (a *Analysis) setCeilings() {
 	if a.opts.Policy != nil {
 		margin = a.opts.Policy.Margin
 	}
-	for i, d := range a.deps {
+	for _, d := range a.deps {
 		d.ceiling = d.suggestCeiling(margin)
-		for _, t := range a.routes {
-			caps := t.caps[int32(i)]
-			if caps == nil {
-				continue
-			}
+	}
+	for _, t := range a.routes {
+		for dep, caps := range t.caps {
+			d := a.deps[dep]
 			limit := nearest(caps, P50)
 			if d.minimum != nil && limit < *d.minimum {
 				d.misfits = append(d.misfits, t.key)
@@ -77,6 +76,8 @@ func (a *Analysis) setCeilings() {
 				d.ceiling, d.capped = &limit, true
 			}
 		}
+	}
+	for _, d := range a.deps {
 		if len(d.misfits) > 0 {
 			d.ceiling = nil
 		}

@@ -27,7 +27,7 @@ const BadDeadline ingest.Code = "bad-deadline"
 // beats policy beats --deadline. Callers come before what they called.
 func (t *traced) setDeadlines(o *Options) {
 	for i, r := range t.requests {
-		if r.role == fragment {
+		if r.loose() {
 			continue
 		}
 		d := t.recorded(r.entry)

@@ -26,9 +26,10 @@
 //   - A request starts at a SERVER or CONSUMER span, or at a span without a
 //     parent id, and holds all that its own service does for it. A top request
 //     was called by nobody in the trace.
-//   - A fragment starts at a span whose parent is missing, or is of another
-//     service, and that is no SERVER or CONSUMER. Its attempts count for
-//     dependencies and for nothing else.
+//   - A fragment starts at a span whose parent is missing and that is no SERVER
+//     or CONSUMER. Its attempts count for dependencies and for nothing else;
+//     so do those under a span of another service than its parent's that is no
+//     SERVER or CONSUMER either.
 //   - A call is a logical outgoing call of a request; an attempt is one try of
 //     it; a dependency is whom calls go to, as seen from one caller.
 //   - A deadline is the instant after which an answer is worthless; the budget

@@ -86,8 +86,8 @@ func newForest(nodes []node) *forest {
 	f.from = f.from[:len(nodes)+1]
 	for i := range nodes {
 		if kids := f.children(int32(i)); len(kids) > 0 {
-			f.bind(&nodes[i], kids)
 			f.race(&nodes[i], kids)
+			f.bind(&nodes[i], kids)
 		}
 	}
 	return f
@@ -143,12 +143,13 @@ func (f *forest) bind(p *node, kids []int32) {
 }
 
 // failedFast reports whether the last child to end inside p failed, at most
-// max(5 ms, 5 %) before the end of p.
+// max(5 ms, 5 %) before the end of p. Losers do not count: one failure cancels
+// the rest, which end a moment later.
 func (f *forest) failedFast(p *node, kids []int32) bool {
 	last := int32(-1)
 	for _, k := range kids {
 		c := &f.nodes[k]
-		if c.unfinished || c.end > p.end || c.end <= p.start {
+		if c.unfinished || f.loser[k] || c.end > p.end || c.end <= p.start {
 			continue
 		}
 		if last < 0 || f.before(span{k, c.start, c.end}, span{last, f.nodes[last].start, f.nodes[last].end}) < 0 {

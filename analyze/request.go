@@ -47,8 +47,17 @@ type role uint8
 const (
 	top      role = iota // starts at a span without a parent id, or at an orphaned SERVER or CONSUMER
 	nested               // was called by another request of the trace
-	fragment             // starts at a span whose parent is missing, or of another service, and that is no entry
+	fragment             // starts at a span whose parent is missing, and that is no SERVER or CONSUMER
+	guest                // starts at a span of another service than its parent, and that is no SERVER or CONSUMER
 )
+
+// loose reports whether the request is none: its attempts count for their
+// dependencies, and it counts nowhere else.
+func (r *request) loose() bool { return r.role == fragment || r.role == guest }
+
+// alone reports whether the request has a View of its own: nothing in the trace
+// is known to hold it.
+func (r *request) alone() bool { return r.role == top || r.role == fragment }
 
 // A traced is a trace under analysis: repaired spans, how each ended, and which
 // request and call each belongs to.
@@ -181,7 +190,7 @@ func (t *traced) divide() {
 		case p < 0:
 			t.begin(i, fragment)
 		case s.Resource.Service != t.Spans[p].Resource.Service && !phase:
-			t.begin(i, fragment)
+			t.begin(i, guest)
 		default:
 			t.request[i], t.attempt[i] = t.request[p], t.attempt[p]
 			t.async[i] = t.async[p] || t.forest.bonds[i].async()
@@ -286,7 +295,7 @@ func (t *traced) takeNotes() {
 		t.notes = append(t.notes, pathNote{code, m.span, m.amount})
 	}
 	for _, r := range t.requests {
-		if r.role == nested {
+		if !r.alone() {
 			continue
 		}
 		t.forest.Path(r.entry, func(n int32) { t.notes = append(t.notes, t.forest.notes(n)...) })

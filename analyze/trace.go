@@ -19,7 +19,7 @@ func (a *Analysis) Views(trace *ingest.Trace) []View {
 			r.calls[k].dep = a.depOf[r.calls[k].to]
 		}
 		var ch chain
-		if r.role != fragment && !r.broken {
+		if !r.loose() && !r.broken {
 			r.table = a.routeOf[routeKey{r.service, r.route}]
 			ch = a.plan(r)
 		}
@@ -29,7 +29,7 @@ func (a *Analysis) Views(trace *ingest.Trace) []View {
 	var views []View
 	under := t.tops()
 	for i, r := range t.requests {
-		if r.role != nested {
+		if r.alone() {
 			views = append(views, a.view(t, int32(i), under))
 		}
 	}
@@ -45,7 +45,7 @@ func (t *traced) tops() []int32 {
 	under := make([]int32, len(t.Spans))
 	for _, i := range t.order {
 		under[i] = -1
-		if r := t.request[i]; r >= 0 && t.requests[r].role != nested && t.requests[r].entry == i {
+		if r := t.request[i]; r >= 0 && t.requests[r].alone() && t.requests[r].entry == i {
 			under[i] = r
 		} else if p := t.Spans[i].Parent; p >= 0 {
 			under[i] = under[p]

@@ -73,7 +73,7 @@ func (r *request) awaitedCalls() []*call {
 // learn adds a request to its route's table. Requests come in a fixed order, so
 // that nodes are numbered alike in every run.
 func (t *routeTable) learn(r *request) {
-	if r.role == fragment || r.broken {
+	if r.loose() || r.broken {
 		return
 	}
 	t.requests++

@@ -161,6 +161,7 @@ var NoteText = map[ingest.Code]string{
 	ingest.CycleCut:      "spans were each other's parents: one link was cut",
 	ingest.SelfParent:    "a span named itself as its parent",
 	ingest.EmptyIDs:      "spans without a trace or span id: never joined with others",
+	ingest.BadID:         "a trace or span id that cannot be read: the span has none",
 	ingest.LateSpan:      "a span ended more than a minute after its root",
 	ingest.RootMissing:   "no span of a trace is without a parent",
 	ingest.Partial:       "the source said that it is not whole",

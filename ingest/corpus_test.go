@@ -103,8 +103,6 @@ var corpusDiffers = map[string]corpusFile{
 	// All ids are empty: the index counts one trace, but such spans are never
 	// joined.
 	"spec__file-exporter-traces.jsonl": {spans: 8, traces: 8},
-	// The only span has a malformed trace id.
-	"otlp2parquet__invalid_base64.json": {},
 }
 
 func TestCorpusCounts(t *testing.T) {

@@ -24,10 +24,11 @@
 //  2. tell (sniff.go) finds the form by the first bytes; unwrap.go takes
 //     compression off until nothing is left to unwrap.
 //  3. split.go cuts the content into units that can be decoded alone.
-//  4. Workers decode units into records: otlpjson.go on top of json.go, and
-//     proto.go. Attributes that Options.Keep does not ask for are skipped
+//  4. Workers (worker.go) decode units into records: jsontext.go, otlpjson.go
+//     and jsonvalue.go on top of json.go; proto.go and protovalue.go on top of
+//     protowire.go. Attributes that Options.Keep does not ask for are skipped
 //     without being built. Both end in a sink (sink.go).
-//  5. group (read.go) collects the records of each trace id.
+//  5. group (group.go) collects the records of each trace id.
 //  6. assemble (assemble.go, link.go) builds each trace: place spans in time,
 //     sort, drop copies, link parents, cut cycles, note.
 //

@@ -14,6 +14,7 @@ const (
 	CycleCut      Code = "cycle-cut"        // the parent link of this span was cut
 	SelfParent    Code = "self-parent"      // the span named itself as its parent
 	EmptyIDs      Code = "empty-ids"        // no trace id or no span id: never joined with others
+	BadID         Code = "bad-id"           // a trace or span id that cannot be read: the span has none
 	LateSpan      Code = "late-span"        // ended more than LateBy after the end of its root
 	RootMissing   Code = "root-missing"     // no span of the trace is without a parent id
 	Partial       Code = "partial"          // the source said that it is not whole

@@ -1,5 +1,3 @@
-//go:build pdata
-
 package ingest
 
 import (

@@ -72,7 +72,7 @@ func TestJSONSpan(t *testing.T) {
 func TestJSONIDs(t *testing.T) {
 	tests := []struct {
 		text string
-		want string // "": malformed
+		want string // all 0: none, or malformed
 	}{
 		{"5b8efff798038103d269b633813fc60c", "5b8efff798038103d269b633813fc60c"},
 		{"5B8EFFF798038103D269B633813FC60C", "5b8efff798038103d269b633813fc60c"},
@@ -84,24 +84,24 @@ func TestJSONIDs(t *testing.T) {
 		{"3ce929d0e0e4736", "000000000000000003ce929d0e0e4736"},
 		{"", "00000000000000000000000000000000"},
 		{"00000000000000000000000000000000", "00000000000000000000000000000000"},
-		{"5b8efff798038103d269b633813fc60c0", ""},
-		{"5b8efff798038103d269b633813fc60g", ""},
-		{"hello", ""},
-		{"!!!INVALID_BASE64!!!", ""},
-		{strings.Repeat("0", 100), ""},
+		{"5b8efff798038103d269b633813fc60c0", "00000000000000000000000000000000"},
+		{"5b8efff798038103d269b633813fc60g", "00000000000000000000000000000000"},
+		{"hello", "00000000000000000000000000000000"},
+		{"!!!INVALID_BASE64!!!", "00000000000000000000000000000000"},
+		{strings.Repeat("0", 100), "00000000000000000000000000000000"},
 	}
 	for _, test := range tests {
 		r, ok := oneSpan(t, fmt.Sprintf(`"traceId":%q`, test.text))
-		if ok != (test.want != "") || ok && r.trace.String() != test.want {
+		if !ok || r.trace.String() != test.want {
 			t.Errorf("trace id %q = %s, %v, want %q", test.text, r.trace, ok, test.want)
 		}
 	}
 	for text, want := range map[string]string{
 		"eee19b7ec3c1b174": "eee19b7ec3c1b174", "7uGbfsPBsXQ=": "eee19b7ec3c1b174", "0xeee19b7ec3c1b174": "eee19b7ec3c1b174",
-		"ZWVlMTliN2VjM2MxYjE3NA==": "eee19b7ec3c1b174", "1": "0000000000000001", "0": "0000000000000000", "eee19b7ec3c1b17400": "",
+		"ZWVlMTliN2VjM2MxYjE3NA==": "eee19b7ec3c1b174", "1": "0000000000000001", "0": "0000000000000000", "eee19b7ec3c1b17400": "0000000000000000",
 	} {
 		r, ok := oneSpan(t, fmt.Sprintf(`"spanId":%q`, text))
-		if ok != (want != "") || ok && r.span.ID.String() != want {
+		if !ok || r.span.ID.String() != want {
 			t.Errorf("span id %q = %s, %v, want %q", text, r.span.ID, ok, want)
 		}
 	}

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"encoding/binary"
-	"math"
 )
 
 // protoBytes decodes the protobuf form of OTLP: TracesData, which is also
@@ -57,136 +56,6 @@ const (
 
 	fieldElements = 1 // ArrayValue, KeyValueList
 )
-
-type wire uint8
-
-const (
-	wireVarint   wire = 0
-	wireFixed8   wire = 1
-	wireLength   wire = 2
-	wireGroup    wire = 3
-	wireEndGroup wire = 4
-	wireFixed4   wire = 5
-)
-
-// A field is one field of a message. from and to are the bounds of its bytes
-// in the message (for a varint and a fixed number too); they may not be looked
-// at where the wire type is not what the reader wants.
-type field struct {
-	number   int32
-	wire     wire
-	from, to int
-	value    uint64 // of a varint or a fixed number
-}
-
-// next reads the field at buf[at:]. It returns the index after it, and "" or
-// what is wrong. The bounds of a field that is cut off are left as they should
-// be, beyond len(buf).
-func next(buf []byte, at int) (f field, end int, why string) {
-	tag, n := uvarint(buf[at:])
-	if n <= 0 {
-		return f, at, varintFailure(n)
-	}
-	at += n
-	f.number, f.wire = int32(tag>>3), wire(tag&7)
-	if f.number <= 0 {
-		return f, at, "illegal field number"
-	}
-	f.from = at
-	switch f.wire {
-	case wireVarint:
-		f.value, n = uvarint(buf[at:])
-		if n <= 0 {
-			return f, at, varintFailure(n)
-		}
-		f.to = at + n
-	case wireFixed8:
-		f.to = at + 8
-		if f.to <= len(buf) {
-			f.value = binary.LittleEndian.Uint64(buf[at:])
-		}
-	case wireFixed4:
-		f.to = at + 4
-		if f.to <= len(buf) {
-			f.value = uint64(binary.LittleEndian.Uint32(buf[at:]))
-		}
-	case wireLength:
-		size, n := uvarint(buf[at:])
-		if n <= 0 {
-			return f, at, varintFailure(n)
-		}
-		if size > math.MaxInt32 {
-			return f, at, "length beyond 2 GiB"
-		}
-		f.from = at + n
-		f.to = f.from + int(size)
-	case wireGroup:
-		f.to, why = endOfGroup(buf, at)
-		if why != "" {
-			return f, at, why
-		}
-	default:
-		return f, at, "illegal wire type"
-	}
-	if f.to > len(buf) {
-		return f, f.to, endOfInput
-	}
-	return f, f.to, ""
-}
-
-func varintFailure(n int) string {
-	if n == 0 {
-		return endOfInput
-	}
-	return "number beyond 64 bits"
-}
-
-// uvarint is binary.Uvarint for ten bytes of which the last may hold bits that
-// do not fit: protobuf drops them.
-func uvarint(b []byte) (v uint64, n int) {
-	if len(b) > 0 && b[0] < 0x80 {
-		return uint64(b[0]), 1
-	}
-	for i, c := range b {
-		if i == 10 {
-			return 0, -1
-		}
-		v |= uint64(c&0x7f) << (7 * i)
-		if c < 0x80 {
-			return v, i + 1
-		}
-	}
-	if len(b) >= 10 {
-		return 0, -1
-	}
-	return 0, 0
-}
-
-// endOfGroup returns the index after the group whose fields begin at at.
-// Groups are not in OTLP; they can only be in fields nobody knows.
-func endOfGroup(buf []byte, at int) (int, string) {
-	for depth := 1; depth > 0; {
-		tag, n := uvarint(buf[at:])
-		if n <= 0 {
-			return at, varintFailure(n)
-		}
-		switch wire(tag & 7) {
-		case wireGroup:
-			depth++
-			at += n
-		case wireEndGroup:
-			depth--
-			at += n
-		default:
-			_, end, why := next(buf, at)
-			if why != "" {
-				return at, why
-			}
-			at = end
-		}
-	}
-	return at, ""
-}
 
 // decode reads a message, or what is whole of one that is cut. It returns "",
 // or why the message could not be read to its end and the bounds of what was
@@ -399,16 +268,12 @@ func (p *protoBytes) spanMessage(buf []byte, position int64) (why string) {
 				return why
 			}
 		case fieldTraceID:
-			if !rawID(r.trace[:], buf[f.from:f.to]) {
-				return "malformed trace id"
-			}
+			p.id(r.trace[:], buf[f.from:f.to], position)
 		case fieldSpanID:
-			if !rawID(r.span.ID[:], buf[f.from:f.to]) {
-				return "malformed span id"
-			}
+			p.id(r.span.ID[:], buf[f.from:f.to], position)
 		case fieldParentID:
-			if !rawID(r.span.ParentID[:], buf[f.from:f.to]) {
-				return "malformed parent span id"
+			if !p.id(r.span.ParentID[:], buf[f.from:f.to], position) {
+				return "malformed parent span id" // as good as none it would make a root
 			}
 		case fieldTraceState:
 			r.span.TraceState = p.cache.get(buf[f.from:f.to])
@@ -431,10 +296,16 @@ func (p *protoBytes) spanMessage(buf []byte, position int64) (why string) {
 	return ""
 }
 
-// rawID copies an id. An empty one is none.
-func rawID(dst, src []byte) bool {
+// id copies an id. An empty one is none, and so is a malformed one, which is
+// noted.
+func (p *protoBytes) id(dst, src []byte, position int64) bool {
 	clear(dst)
-	return len(src) == 0 || copy(dst, src) == len(dst) && len(src) == len(dst)
+	if len(src) != 0 && len(src) != len(dst) {
+		p.badID(position, string(src))
+		return false
+	}
+	copy(dst, src)
+	return true
 }
 
 func kindNumber(v int32) Kind {
@@ -468,207 +339,6 @@ func (p *protoBytes) status(buf []byte, span *Span) (why string) {
 				return "wrong wire type"
 			}
 			span.Status = statusNumber(int32(f.value))
-		}
-		at = end
-	}
-	return ""
-}
-
-// keyValue reads an attribute. The value may come before the key, so both are
-// found before the value is looked into.
-func (p *protoBytes) keyValue(buf []byte, resource bool) (why string) {
-	var key, value []byte
-	values := 0
-	if key, value = usualPair(buf); key != nil {
-		name, kept := p.want(key, resource)
-		if !kept {
-			return ""
-		}
-		p.value = p.value[:0]
-		if why = p.anyValue(value, 0, plain, 0); why == "" {
-			p.put(name, resource)
-		}
-		return why
-	}
-	for at := 0; at < len(buf); {
-		f, end, why := next(buf, at)
-		if why != "" {
-			return why
-		}
-		if f.number == fieldKey || f.number == fieldValue {
-			if f.wire != wireLength {
-				return "wrong wire type"
-			}
-			if f.number == fieldKey {
-				key = buf[f.from:f.to]
-			} else {
-				value = buf[f.from:f.to]
-				values++
-			}
-		}
-		at = end
-	}
-	name, kept := p.want(key, resource)
-	if !kept {
-		return ""
-	}
-	p.value = p.value[:0]
-	if values == 1 {
-		why = p.anyValue(value, 0, plain, 0)
-	} else if values > 1 {
-		why = p.allValues(buf, 0, plain, 0)
-	}
-	if why == "" {
-		p.put(name, resource)
-	}
-	return why
-}
-
-// usualPair splits a KeyValue of the usual shape: a key and a value in either
-// order, both shorter than 128 bytes. It returns nil for any other.
-func usualPair(b []byte) (key, value []byte) {
-	if len(b) < 4 || b[1] >= 0x80 {
-		return nil, nil
-	}
-	n := 2 + int(b[1])
-	if len(b) < n+2 || b[n+1] >= 0x80 || len(b) != n+2+int(b[n+1]) {
-		return nil, nil
-	}
-	const keyTag, valueTag = fieldKey<<3 | byte(wireLength), fieldValue<<3 | byte(wireLength)
-	switch {
-	case b[0] == keyTag && b[n] == valueTag:
-		return b[2:n], b[n+2:]
-	case b[0] == valueTag && b[n] == keyTag:
-		return b[n+2:], b[2:n]
-	}
-	return nil, nil
-}
-
-// allValues reads the values of a KeyValue that has several: protobuf merges
-// them, so one that says nothing does not undo an earlier one.
-func (p *protoBytes) allValues(buf []byte, from int, s style, depth int) (why string) {
-	for at := 0; at < len(buf) && why == ""; {
-		f, end, bad := next(buf, at)
-		if bad != "" {
-			return bad
-		}
-		if f.number == fieldValue {
-			if f.wire != wireLength {
-				return "wrong wire type"
-			}
-			why = p.anyValue(buf[f.from:f.to], from, s, depth)
-		}
-		at = end
-	}
-	return why
-}
-
-// anyValue writes the text of an AnyValue to p.value from the index on, or
-// leaves that alone if the value says nothing. Of several members the last
-// wins.
-func (p *protoBytes) anyValue(buf []byte, from int, s style, depth int) (why string) {
-	if depth >= maxValueDepth {
-		return ""
-	}
-	for at := 0; at < len(buf); {
-		f, end, why := next(buf, at)
-		if why != "" {
-			return why
-		}
-		if f.number >= fieldString && f.number <= fieldIndex {
-			if f.wire != valueWires[f.number] {
-				return "wrong wire type"
-			}
-			p.value = p.value[:from]
-		}
-		switch f.number {
-		case fieldString:
-			p.value = appendText(p.value, buf[f.from:f.to], s)
-		case fieldBool:
-			p.value = appendBool(p.value, f.value != 0)
-		case fieldInt:
-			p.value = appendInt(p.value, int64(f.value))
-		case fieldDouble:
-			p.value = appendDouble(p.value, math.Float64frombits(f.value), s)
-		case fieldBytes:
-			p.value = appendBytes(p.value, buf[f.from:f.to], s)
-		case fieldArray:
-			p.value = appendOpen(p.value, s)
-			if why := p.elements(buf[f.from:f.to], s.inside(), depth+1, false); why != "" {
-				return why
-			}
-			p.value = appendClose(p.value, s)
-		case fieldMap:
-			p.value = append(p.value, '{')
-			if why := p.elements(buf[f.from:f.to], asJSON, depth+1, true); why != "" {
-				return why
-			}
-			p.value = append(p.value, '}')
-		}
-		at = end
-	}
-	return ""
-}
-
-// valueWires is the wire type each member of AnyValue must have.
-var valueWires = [9]wire{
-	fieldString: wireLength, fieldBool: wireVarint, fieldInt: wireVarint, fieldDouble: wireFixed8,
-	fieldArray: wireLength, fieldMap: wireLength, fieldBytes: wireLength, fieldIndex: wireVarint,
-}
-
-// elements appends the elements of an array, or the entries of a map.
-func (p *protoBytes) elements(buf []byte, s style, depth int, entries bool) (why string) {
-	n := 0
-	for at := 0; at < len(buf); {
-		f, end, why := next(buf, at)
-		if why != "" {
-			return why
-		}
-		if f.number == fieldElements {
-			if f.wire != wireLength {
-				return "wrong wire type"
-			}
-			if n++; n > 1 {
-				p.value = append(p.value, ',')
-			}
-			one := buf[f.from:f.to]
-			if entries {
-				if why := p.entryKey(one); why != "" {
-					return why
-				}
-			}
-			from := len(p.value)
-			if entries {
-				why = p.allValues(one, from, s, depth)
-			} else {
-				why = p.anyValue(one, from, s, depth)
-			}
-			if why != "" {
-				return why
-			}
-			if len(p.value) == from {
-				p.value = appendUnset(p.value, s)
-			}
-		}
-		at = end
-	}
-	return ""
-}
-
-// entryKey appends the key of a map entry, quoted.
-func (p *protoBytes) entryKey(buf []byte) (why string) {
-	from := len(p.value)
-	p.value = append(p.value, `"":`...)
-	for at := 0; at < len(buf); {
-		f, end, why := next(buf, at)
-		if why != "" {
-			return why
-		}
-		if f.number == fieldKey {
-			if f.wire != wireLength {
-				return "wrong wire type"
-			}
-			p.value = append(appendQuoted(p.value[:from], valid(buf[f.from:f.to])), ':')
 		}
 		at = end
 	}

@@ -95,8 +95,7 @@ func TestProtoSpan(t *testing.T) {
 func TestProtoDamage(t *testing.T) {
 	good := ld(2, ld(1, traceBytes), ld(2, spanBytes))
 	tests := map[string]string{
-		"short trace id":          ld(1, "\x01"),
-		"long span id":            ld(2, spanBytes+"\x00"),
+		"short parent id":         ld(4, "\x01"),
 		"wrong wire type":         vi(1, 7),
 		"name as number":          f64(5, 7),
 		"number beyond 64 bits":   uv(6<<3) + "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
@@ -112,6 +111,19 @@ func TestProtoDamage(t *testing.T) {
 		notes := s.notes.List()
 		if why != "" || len(s.records) != 2 || len(notes) != 1 || notes[0].Code != Unreadable || notes[0].Bytes != int64(len(bad)) {
 			t.Errorf("%s: %d spans, %q, notes %+v, want 2 spans and %d unreadable bytes", name, len(s.records), why, notes, len(bad))
+		}
+	}
+}
+
+// A malformed trace or span id is none, and noted.
+func TestProtoBadID(t *testing.T) {
+	good := ld(2, ld(1, traceBytes), ld(2, spanBytes))
+	for name, bad := range map[string]string{"short trace id": ld(1, "\x01"), "long span id": ld(2, spanBytes+"\x00")} {
+		s, why := scanProto(keepAll, ld(1, ld(1), ld(2, good, ld(2, bad), good)), false)
+		notes := s.notes.List()
+		if why != "" || len(s.records) != 3 || s.records[1].trace != (TraceID{}) || s.records[1].span.ID != (SpanID{}) ||
+			len(notes) != 1 || notes[0].Code != BadID || notes[0].Count != 1 {
+			t.Errorf("%s: %d spans, %q, notes %+v, want 3 spans, the second without the id, and a note", name, len(s.records), why, notes)
 		}
 	}
 }

@@ -178,7 +178,7 @@ func TestDamage(t *testing.T) {
 		{"a line cut between values, and more", three[0] + "\n" + `{"resourceSpans":[` + "\n" + three[2], 2, Unreadable, 1, 19, int64(len(three[0]) + 1)},
 		{"a cut line of another kind, and more", three[0] + "\n" + `{"a":1` + "\n" + `{"b":1}` + "\n" + three[2], 2, Unreadable, 2, 14, int64(len(three[0]) + 1)},
 		{"the last line cut", three[0] + "\n" + cut, 1, Truncated, 1, int64(len(cut)), int64(len(three[0]) + 1)},
-		{"a malformed id", badSpan, 1, Unreadable, 1, int64(len(`{"traceId":"xyz","spanId":"0000000000000009","name":"bad"}`)), 43},
+		{"a malformed id", badSpan, 2, BadID, 1, 0, 43 + int64(len(`{"traceId":`))},
 		{"malformed JSON in a span", badSyntax, 1, Unreadable, 1, int64(len(`{"traceId":GET /,"spanId":"0000000000000009","name":"bad"}`)), 43},
 		{"an object of another kind", three[0] + `{"hello":1}`, 1, Unreadable, 1, 11, int64(len(three[0]))},
 		{"logs and metrics", `{"resourceLogs":[{}]}` + three[0] + `{"resourceMetrics":[{}]}{"resourceLogs":[]}`, 1, OtherSignal, 2, 0, 16},
@@ -270,7 +270,7 @@ func TestErrors(t *testing.T) {
 		{"Tempo", at("tempo.json", `{"batches":[{}]}`), "an answer of Tempo's API (batches), a form that is not read"},
 		{"no spans", at("none.json", `{"resourceSpans":[]}`), "no spans"},
 		{"logs", at("logs.json", `{"resourceLogs":[{}]}`), "logs, metrics or profiles, and no spans"},
-		{"bad id", at("id.json", `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"?"}]}]}]}`), "at 43: malformed trace id"},
+		{"bad parent", at("id.json", `{"resourceSpans":[{"scopeSpans":[{"spans":[{"parentSpanId":"?"}]}]}]}`), "at 43: malformed parent span id"},
 	}
 	for _, test := range tests {
 		_, err := Read(context.Background(), []string{test.path}, Options{})

@@ -76,6 +76,11 @@ func (s *sink) unreadable(at, n int64, why string) {
 	s.odd(at, "at "+strconv.FormatInt(at, 10)+": "+why)
 }
 
+// badID notes an id that cannot be read: its span has none.
+func (s *sink) badID(at int64, id string) {
+	s.notes.Merge(Note{Code: BadID, Count: 1, Text: strconv.Quote(id), Example: Place{File: s.file, Position: at}})
+}
+
 // cutOff notes that the input ended n bytes after the offset, in the middle of
 // something.
 func (s *sink) cutOff(at, n int64, why string) {
@@ -214,4 +219,35 @@ func (s *sink) resource() *Resource {
 		s.resources.byKey[string(o.key)] = r
 	}
 	return r
+}
+
+// forget gives up the records from the index on.
+func (s *sink) forget(from int) {
+	clear(s.records[from:])
+	s.records = s.records[:from]
+}
+
+// want answers whether the value of the key is to be read.
+func (s *sink) want(key []byte, resource bool) (string, bool) {
+	name, kept := s.keep.match(key, s.cache)
+	if resource && !kept && string(key) == serviceKey {
+		return serviceKey, true
+	}
+	return name, kept
+}
+
+// put stores s.value as the value of an attribute.
+func (s *sink) put(name string, resource bool) {
+	text := s.cache.get(s.value)
+	if !resource {
+		s.span = append(s.span, Attr{name, text})
+		return
+	}
+	if name == serviceKey {
+		s.owner.service = text
+		if _, kept := s.keep.match([]byte(serviceKey), s.cache); !kept {
+			return
+		}
+	}
+	s.owner.attrs = append(s.owner.attrs, Attr{name, text})
 }

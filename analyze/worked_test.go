@@ -1,0 +1,496 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"overrun/ingest"
+	"pgregory.net/rapid"
+)
+
+// Worked cases of the analysis: each says in the notation of the shapes what
+// happened (1 unit = 1 ms), and what spec.md makes of it. Expected values
+// are worked out by hand.
+
+// worked reads shapes, one for each text, as traces with ids 1, 2, …
+func worked(t *testing.T, texts ...string) *ingest.Dump {
+	t.Helper()
+	dump := &ingest.Dump{}
+	for i, text := range texts {
+		s, err := parseShape("worked", "# units = microseconds\n"+inMillis(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spans := s.spans()
+		for k := range spans { // as HTTP clients name their spans, so that attempts can be siblings of one call
+			if method := spans[k].Attr("http.request.method"); method != "" {
+				spans[k].Name = method
+			}
+		}
+		trace := ingest.NewTrace(ingest.TraceID{15: byte(i + 1)}, shapeBase, spans)
+		dump.Traces = append(dump.Traces, trace)
+		dump.Spans += int64(len(trace.Spans))
+	}
+	return dump
+}
+
+// inMillis turns the times of a shape from milliseconds into microseconds.
+func inMillis(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) >= 4 {
+			for _, i := range []int{2, 3} {
+				if whole, part, _ := strings.Cut(fields[i], "."); fields[i] != "?" {
+					fields[i] = whole + (part + "000")[:3]
+				}
+			}
+		}
+		out.WriteString(strings.Join(fields, " ") + "\n")
+	}
+	return out.String()
+}
+
+func ms(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
+
+// policy reads a policy.
+func policy(t *testing.T, text string) *Policy {
+	t.Helper()
+	p, err := ParsePolicy("policy", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// findings lists the findings of a report as code, place, count.
+func findings(r *Report) (list []string) {
+	for _, f := range r.Findings {
+		line := fmt.Sprintf("%s %s %s", f.Code, f.Service, f.Route)
+		if f.Callee != "" {
+			line += " -> " + f.Callee
+		}
+		list = append(list, fmt.Sprintf("%s: %d+%d", line, f.Count, f.CausedBy))
+	}
+	return list
+}
+
+func want[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+const get = " k=CLIENT s=web a=http.request.method=GET "
+
+func TestRetriesOfOneCall(t *testing.T) {
+	// Spec §4: 5 ms before, three tries of 20, 20 and 15 ms with 10 and 20 ms
+	// between, 10 ms after.
+	a := Run(worked(t, `
+R - 0 100 k=SERVER s=web
+a R 5 25`+get+`a=peer.service=b a=http.response.status_code=503 st=ERROR
+b R 35 55`+get+`a=peer.service=b a=http.response.status_code=503 st=ERROR a=http.request.resend_count=1
+c R 75 90`+get+`a=peer.service=b a=http.response.status_code=200 a=http.resend_count=2
+`), Options{})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(15), Retry: ms(40), RetryWait: ms(30), Read: ms(15), Total: ms(100)})
+	d := a.Report.Dependencies[0]
+	want(t, "calls and attempts", []int{d.Calls, d.Attempts, d.OnPath, d.OK, d.Errors}, []int{1, 3, 1, 1, 2})
+	want(t, "path", d.Path, ms(85))
+	want(t, "n", d.Latency.N, 1)
+	want(t, "p50", *d.Latency.P50.Point, ms(15))
+}
+
+func TestHedgeOfOneCall(t *testing.T) {
+	// The first copy lost 1 ms after the second had answered: 5 ms own, 35 ms
+	// reading from the first, 37 ms of the winning hedge, 3 ms own.
+	a := Run(worked(t, `
+R - 0 80 k=SERVER s=web
+a R 5 78`+get+`a=peer.service=b a=error.type=*errors.errorString st=CANCELLED
+b R 40 77`+get+`a=peer.service=b a=http.response.status_code=200 a=http.request.resend_count=1
+`), Options{})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(8), Read: ms(35), Hedge: ms(37), Total: ms(80)})
+	want(t, "outcomes", a.Report.Dependencies[0].Outcomes, map[Outcome]int{OutcomeOK: 1, CancelledRace: 1})
+	want(t, "tail", *a.Report.Routes[0].Tail.P50, ms(3))
+}
+
+func TestUnknownTime(t *testing.T) {
+	// Another service worked under the request, and no call says for whom.
+	a := Run(worked(t, `
+R - 0 100 k=SERVER s=web
+p R 10 20 k=PRODUCER s=web
+s R 30 90 k=SERVER s=db
+`), Options{})
+	for _, r := range a.Report.Routes {
+		if r.Service == "web" {
+			want(t, "time", r.Time, Time{Own: ms(30), Messaging: ms(10), Unknown: ms(60), Total: ms(100)})
+		}
+	}
+}
+
+func TestDeadlines(t *testing.T) {
+	const budget = "a=http.request.header.x-budget-ms="
+	const chain = `
+R - 0 100 k=SERVER s=web h=A %s
+c R 10 90 k=CLIENT s=web h=A %s
+s c 15 80 k=SERVER s=db h=B %s
+`
+	for _, test := range []struct {
+		name, root, client, server string
+		policy                     string
+		flag                       time.Duration
+		web, db                    string // source and budget
+	}{
+		{name: "none", web: "", db: ""},
+		{name: "flag", flag: ms(200), web: "flag 200ms", db: "inherited 185ms"},
+		{name: "recorded beats flag", flag: ms(200), root: budget + "300", web: "recorded 300ms", db: "inherited 285ms"},
+		{name: "recorded on the callee, earlier", flag: ms(200), server: budget + "50", web: "flag 200ms", db: "recorded 50ms"},
+		{name: "recorded on the callee, later than the caller's", flag: ms(200), server: budget + "500", web: "flag 200ms", db: "inherited 185ms"},
+		{name: "recorded on the client span, from its start", flag: ms(200), client: budget + "60", web: "flag 200ms", db: "recorded 55ms"},
+		{name: "gRPC timeout", root: "a=rpc.request.metadata.grpc-timeout=150m", web: "recorded 150ms", db: "inherited 135ms"},
+		{name: "gRPC timeout with a unit that is none", root: "a=rpc.request.metadata.grpc-timeout=10s"},
+		{name: "Envoy", root: "a=http.request.header.x-envoy-expected-rq-timeout-ms=70", web: "recorded 70ms", db: "inherited 55ms"},
+		{name: "already past", root: budget + "0", web: "recorded 0s", db: "inherited -15ms"},
+		{name: "no number", root: budget + "soon"},
+		{name: "policy beats flag", flag: ms(200), policy: "deadlines: [{service: web, deadline: 120ms}]", web: "policy 120ms", db: "inherited 105ms"},
+		{name: "recorded beats policy", root: budget + "300", policy: "deadlines: [{service: web, deadline: 120ms}]", web: "recorded 300ms", db: "inherited 285ms"},
+		{name: "policy of the callee, earlier", flag: ms(200), policy: "deadlines: [{service: db, deadline: 40ms}]", web: "flag 200ms", db: "policy 40ms"},
+		{name: "policy of the callee, later", flag: ms(100), policy: "deadlines: [{service: db, deadline: 400ms}]", web: "flag 100ms", db: "inherited 85ms"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := Options{Deadline: test.flag}
+			if test.policy != "" {
+				o.Policy = policy(t, test.policy)
+			}
+			dump := worked(t, fmt.Sprintf(chain, test.root, test.client, test.server))
+			tr := newTraced(dump.Traces[0], &o)
+			got := map[string]string{}
+			for _, r := range tr.requests {
+				if r.deadline != nil {
+					got[r.service] = fmt.Sprint(r.deadline.source, " ", r.deadline.budget)
+				} else {
+					got[r.service] = ""
+				}
+			}
+			want(t, "deadlines", got, map[string]string{"web": test.web, "db": test.db})
+			if unread := strings.Contains(test.name, "no number") || strings.Contains(test.name, "none") && test.root != ""; unread {
+				report := Run(dump, o).Report
+				if !slices.ContainsFunc(report.Input.Notes, func(n Note) bool { return n.Code == BadDeadline && n.Count == 1 }) {
+					t.Errorf("notes %v, want one %s", report.Input.Notes, BadDeadline)
+				}
+			}
+		})
+	}
+}
+
+func TestDeadlineNotInherited(t *testing.T) {
+	// Nothing is inherited over messaging, or by what nobody waits for.
+	dump := worked(t, `
+R - 0 100 k=SERVER s=web
+p R 10 20 k=PRODUCER s=web
+q p 20 60 k=CONSUMER s=mail
+d q 25 50 k=CLIENT s=mail
+e d 30 45 k=SERVER s=smtp
+g R 50 150 k=INTERNAL s=web
+c g 60 140 k=CLIENT s=web
+s c 65 130 k=SERVER s=log
+`)
+	for _, r := range newTraced(dump.Traces[0], &Options{Deadline: ms(90)}).requests {
+		if has := r.deadline != nil; has != (r.service == "web") {
+			t.Errorf("%s has a deadline: %v", r.service, has)
+		}
+	}
+}
+
+func TestDeadlineDoubt(t *testing.T) {
+	// One answered call between A and B: client 80, server 60 ms, so a leg is
+	// 10 ms. The header counts whole milliseconds.
+	dump := worked(t, `
+R - 0 100 k=SERVER s=web h=A a=http.request.header.x-budget-ms=200
+c R 10 90 k=CLIENT s=web h=A
+s c 20 80 k=SERVER s=db h=B
+k s 30 40 k=CLIENT s=db h=B
+l k 31 39 k=SERVER s=own h=B
+`)
+	doubt := map[string]time.Duration{}
+	for _, r := range newTraced(dump.Traces[0], &Options{}).requests {
+		doubt[r.service] = r.deadline.doubt
+	}
+	want(t, "doubt", doubt, map[string]time.Duration{"web": ms(1), "db": ms(12), "own": ms(12)})
+}
+
+func TestHowRequestsEnd(t *testing.T) {
+	optional := "dependencies: [{callee: extra, required: false, ceiling: 50ms}]"
+	for _, test := range []struct {
+		name, trace, policy string
+		deadline            float64
+		want                string // complete partial failed late timed-out complete-in-time partial-in-time
+	}{
+		{"complete", "R - 0 100 k=SERVER s=web", "", 200, "1 0 0 0 0 1 0"},
+		{"late", "R - 0 201 k=SERVER s=web", "", 200, "1 0 0 1 0 0 0"},
+		{"at the deadline is in time", "R - 0 200 k=SERVER s=web", "", 200, "1 0 0 0 0 1 0"},
+		{"failed", "R - 0 100 k=SERVER s=web st=ERROR", "", 200, "0 0 1 0 0 0 0"},
+		{"failed late is not late", "R - 0 300 k=SERVER s=web st=ERROR", "", 200, "0 0 1 0 0 0 0"},
+		{"timed out at the deadline", "R - 0 199.5 k=SERVER s=web st=DEADLINE", "", 200, "0 0 1 0 1 0 0"},
+		{"a timeout before the deadline", "R - 0 150 k=SERVER s=web st=DEADLINE", "", 200, "0 0 1 0 0 0 0"},
+		{"the client left", "R - 0 100 k=SERVER s=web a=http.response.status_code=499", "", 200, "0 0 1 0 1 0 0"},
+		{"404 is an answer", "R - 0 100 k=SERVER s=web a=http.response.status_code=404", "", 200, "1 0 0 0 0 1 0"},
+		{"optional failed", "R - 0 100 k=SERVER s=web\na R 10 50 k=CLIENT s=web a=peer.service=extra st=ERROR", optional, 200, "0 1 0 0 0 0 1"},
+		{"optional without data", "R - 0 100 k=SERVER s=web\na R 10 50 k=CLIENT s=web a=peer.service=extra a=http.response.status_code=404 st=ERROR", optional, 200, "1 0 0 0 0 1 0"},
+		{"optional cut", "R - 0 100 k=SERVER s=web\na R 10 60 k=CLIENT s=web a=peer.service=extra st=DEADLINE", optional, 200, "0 1 0 0 0 0 1"},
+		{"optional went on alone", "R - 0 100 k=SERVER s=web\na R 10 160 k=CLIENT s=web a=peer.service=extra", optional, 200, "0 1 0 0 0 0 1"},
+		{"optional slow but awaited", "R - 0 100 k=SERVER s=web\na R 10 90 k=CLIENT s=web a=peer.service=extra", optional, 200, "1 0 0 0 0 1 0"},
+		{"required failed, answered all the same", "R - 0 100 k=SERVER s=web\na R 10 50 k=CLIENT s=web a=peer.service=b st=ERROR", optional, 200, "1 0 0 0 0 1 0"},
+		{"partial and late", "R - 0 300 k=SERVER s=web\na R 10 50 k=CLIENT s=web a=peer.service=extra st=ERROR", optional, 200, "0 1 0 1 0 0 0"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := Options{Deadline: ms(test.deadline)}
+			if test.policy != "" {
+				o.Policy = policy(t, test.policy)
+			}
+			r := Run(worked(t, test.trace), o).Report.Routes[0]
+			got := fmt.Sprint(r.Complete, r.Partial, r.Failed, r.Late, r.TimedOut, r.CompleteInTime, r.PartialInTime)
+			want(t, "complete partial failed late timed-out in-time", got, test.want)
+		})
+	}
+}
+
+func TestWorkForNobody(t *testing.T) {
+	// As in exports "chain deadline ignored downstream": the client left at 60,
+	// three services worked on. 70 + 69.5 + 69 ms, once each, under the call that
+	// was left first; a's own cut call to b is caused by that.
+	a := Run(worked(t, `
+R - 0 61 k=INTERNAL s=cli h=A st=DEADLINE
+c R 0 60 k=CLIENT s=cli h=A st=DEADLINE a=peer.service=a
+s c 1 130 k=SERVER s=a h=A
+d s 2 129.8 k=CLIENT s=a h=A
+e d 3 129.5 k=SERVER s=b h=A
+w e 4 120 k=INTERNAL s=b h=A
+f e 5 129.2 k=CLIENT s=b h=A
+g f 6 129 k=SERVER s=c h=A
+`), Options{})
+	want(t, "findings", findings(&a.Report), []string{"abandoned-work cli R -> a: 1+0"})
+	e := a.Report.Findings[0].Examples[0]
+	want(t, "services", e.Services, []ServiceWork{{"a", ms(70), 2}, {"b", ms(69.5), 3}, {"c", ms(69), 1}})
+	want(t, "work", []time.Duration{e.Work, e.Amount}, []time.Duration{ms(208.5), ms(208.5)})
+}
+
+func TestWorkObeysCancel(t *testing.T) {
+	a := Run(worked(t, `
+R - 0 61 k=INTERNAL s=cli h=A st=DEADLINE
+c R 0 60 k=CLIENT s=cli h=A st=DEADLINE
+s c 1 60.2 k=SERVER s=a h=A a=rpc.grpc.status_code=1
+`), Options{})
+	want(t, "findings", findings(&a.Report), []string(nil))
+}
+
+func TestWorkPastDeadline(t *testing.T) {
+	// Deadline 100: web works on for 50 ms, its callee (still awaited) for 40,
+	// which makes both late. b started with 100 - 20 - 5 (tail) = 75 ms left, less
+	// than its p50 of 125.
+	a := Run(worked(t, `
+R - 0 150 k=SERVER s=web h=A
+c R 20 145 k=CLIENT s=web h=A a=peer.service=b
+s c 21 140 k=SERVER s=b h=A
+x R 110 120 k=CLIENT s=web h=A a=peer.service=late
+`), Options{Deadline: ms(100)})
+	want(t, "findings", findings(&a.Report), []string{
+		"call-below-minimum web R -> b: 1+0",
+		"call-past-deadline web R -> late: 1+0",
+		"request-late b s: 1+0",
+		"request-late web R: 1+0",
+		"work-past-deadline b s: 0+1",
+		"work-past-deadline web R: 1+0",
+	})
+	for _, f := range a.Report.Findings {
+		if f.Code == WorkPastDeadline && f.Count == 1 {
+			want(t, "services", f.Examples[0].Services, []ServiceWork{{"b", ms(40), 1}, {"web", ms(50), 3}})
+		}
+	}
+}
+
+func TestSkewMovesDeadline(t *testing.T) {
+	// B's clock is 500 ms behind: repaired, db works from 1020 to 1180, beyond
+	// the deadline at 1150, and has no time left that its p50 would need.
+	a := Run(worked(t, `
+R - 1000 1200 k=SERVER s=web h=A
+c R 1010 1190 k=CLIENT s=web h=A
+s c 520 680 k=SERVER s=db h=B
+`), Options{Deadline: ms(150)})
+	want(t, "moved", a.Report.Input.Skew, Skew{1, ms(500)})
+	want(t, "findings", findings(&a.Report), []string{"call-below-minimum web R -> db: 1+0", "request-late db s: 1+0",
+		"request-late web R: 1+0", "work-past-deadline db s: 0+1", "work-past-deadline web R: 1+0"})
+}
+
+func TestOptionalOnPath(t *testing.T) {
+	p := policy(t, "dependencies: [{callee: extra, required: false, ceiling: 50ms, minimum: 5ms}]")
+	a := Run(worked(t, `
+R - 0 130 k=SERVER s=web
+c R 10 120 k=CLIENT s=web a=peer.service=extra
+`), Options{Policy: p, Deadline: ms(500)})
+	want(t, "findings", findings(&a.Report), []string{"optional-on-path web R -> extra: 1+0"})
+	want(t, "amount", a.Report.Findings[0].Examples[0].Amount, ms(60))
+}
+
+func TestReserve(t *testing.T) {
+	// A, 4 ms own work, B, 6 ms own work, then C and D side by side, 10 ms tail.
+	// B's reserve: 10 + 6 + max(30, 20); A's: that + 4 + 30 (the p50 of B).
+	got := map[string]time.Duration{}
+	dump := worked(t, `
+R - 0 130 k=SERVER s=web
+a R 0 50 k=CLIENT s=web a=peer.service=a
+b R 54 84 k=CLIENT s=web a=peer.service=b
+c R 90 120 k=CLIENT s=web a=peer.service=c
+d R 90 110 k=CLIENT s=web a=peer.service=d
+`)
+	for _, c := range Run(dump, Options{Deadline: ms(400)}).Views(dump.Traces[0])[0].Calls {
+		got[c.Callee] = *c.Reserve
+	}
+	want(t, "reserves", got, map[string]time.Duration{"a": ms(80), "b": ms(46), "c": ms(10), "d": ms(10)})
+}
+
+func TestReserveOfAbsent(t *testing.T) {
+	// Three requests call A, B, C. A fourth failed at A: what A had ahead was
+	// B and C all the same.
+	const whole = `
+R - 0 100 k=SERVER s=web
+a R 0 20 k=CLIENT s=web a=peer.service=a
+b R 20 50 k=CLIENT s=web a=peer.service=b
+c R 50 90 k=CLIENT s=web a=peer.service=c
+`
+	dump := worked(t, whole, whole, whole, `
+R - 0 45 k=SERVER s=web st=ERROR
+a R 0 40 k=CLIENT s=web a=peer.service=a st=ERROR
+`)
+	v := Run(dump, Options{Deadline: ms(200)}).Views(dump.Traces[3])[0]
+	want(t, "reserve", *v.Calls[0].Reserve, ms(10+30+40))
+	want(t, "calls", len(v.Calls), 1) // absent, not skipped: there was time
+}
+
+func TestCeilingSuggestions(t *testing.T) {
+	// seeds.md §1: p99.9 of 40 and 90 ms with 20 % give 50 and 110; an optional
+	// dependency whose p95 is 57.6 gets 60.
+	for _, test := range []struct{ quantile, margin, want float64 }{
+		{40, 20, 50}, {90, 20, 110}, {57.6, 0, 60}, {401, 0, 450}, {48, 0, 50}, {108, 0, 110}, {80, 0, 80}, {0.000003, 0, 0.000003},
+	} {
+		got := roundUp(ms(test.quantile * (100 + test.margin) / 100))
+		if got != ms(test.want) {
+			t.Errorf("ceiling of %v ms with %v %% = %v, want %v ms", test.quantile, test.margin, got, test.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) { // against the definition, by trial
+		d := time.Duration(rapid.Int64Range(8, 1<<40).Draw(t, "d"))
+		step := time.Duration(1)
+		for k := time.Duration(1); k <= d; k *= 10 {
+			for _, m := range []time.Duration{1, 2, 5} {
+				if m*k*8 <= d {
+					step = m * k
+				}
+			}
+		}
+		up := d
+		for up%step != 0 {
+			up += step - up%step
+		}
+		if got := roundUp(d); got != up {
+			t.Fatalf("roundUp(%d) = %d, want %d", d, got, up)
+		}
+	})
+}
+
+func TestCapByBudget(t *testing.T) {
+	// A deadline of 200 leaves B 200 - 10 (tail) - 20 (A's minimum) = 170 ms;
+	// its p99.9 is 300.
+	const trace = `
+R - 0 330 k=SERVER s=web
+a R 0 20 k=CLIENT s=web a=peer.service=a
+b R 20 320 k=CLIENT s=web a=peer.service=b
+`
+	a := Run(worked(t, trace, trace, trace), Options{Deadline: ms(200)})
+	for _, d := range a.Report.Dependencies {
+		switch d.Callee {
+		case "b":
+			want(t, "minimum", *d.Minimum, ms(300))
+			want(t, "misfit", d.DoesNotFit, []string{"web R"})
+			if d.Ceiling != nil {
+				t.Errorf("ceiling %v below the minimum", *d.Ceiling)
+			}
+		case "a": // 200 - 10 - 300 < 0: does not fit before B either
+			want(t, "misfit", d.DoesNotFit, []string{"web R"})
+		}
+	}
+}
+
+// wholeReport is everything of a report that does not name a place in a file.
+func wholeReport(a *Analysis) *Report {
+	r := a.Report
+	r.Input.Notes = slices.Clone(r.Input.Notes)
+	for i := range r.Input.Notes {
+		r.Input.Notes[i].Example = Place{}
+	}
+	return &r
+}
+
+// TestReportProperties holds for any traces: categories tile every request;
+// shuffled spans and any number of workers give the same report; a shift by whole
+// milliseconds shifts it.
+func TestReportProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var spans [][]ingest.Span
+		for range rapid.IntRange(1, 4).Draw(t, "traces") {
+			spans = append(spans, randomShape(t, wild{}).spans())
+		}
+		o := Options{Deadline: time.Duration(rapid.Int64Range(0, 3e6).Draw(t, "deadline"))}
+		dump := func(epoch int64, order func([]ingest.Span) []ingest.Span) *ingest.Dump {
+			d := &ingest.Dump{}
+			for i := range spans {
+				d.Traces = append(d.Traces, ingest.NewTrace(ingest.TraceID{15: byte(i + 1)}, epoch, order(slices.Clone(spans[i]))))
+			}
+			return d
+		}
+		same := func(s []ingest.Span) []ingest.Span { return s }
+		d := dump(shapeBase, same)
+		a := Run(d, o)
+		for _, trace := range d.Traces {
+			for _, r := range newTraced(trace, &o).requests {
+				u := r.time
+				if sum := u.Own + u.Connect + u.Read + u.Retry + u.RetryWait + u.Hedge + u.Messaging + u.Unknown; !r.broken && (sum != r.duration || u.Total != r.duration) {
+					t.Fatalf("request %s of %v: categories sum to %v, total %v", r.span, r.duration, sum, u.Total)
+				}
+			}
+		}
+		for _, r := range a.Report.Routes {
+			if r.Complete+r.Partial+r.Failed != r.Requests || r.Late > r.Complete+r.Partial || r.TimedOut > r.Failed {
+				t.Fatalf("route %+v does not add up", r)
+			}
+		}
+		eight := o
+		eight.Workers = 8
+		if diff := gocmp.Diff(a.Report, Run(d, eight).Report); diff != "" {
+			t.Fatalf("eight workers:\n%s", diff)
+		}
+		shuffled := dump(shapeBase, func(s []ingest.Span) []ingest.Span { return rapid.Permutation(s).Draw(t, "order") })
+		if diff := gocmp.Diff(wholeReport(a), wholeReport(Run(shuffled, o))); diff != "" {
+			t.Fatalf("shuffled:\n%s", diff)
+		}
+		const later = int64(12345 * time.Millisecond)
+		if got, want := Run(dump(shapeBase+later, same), o).Report, a.Report; len(got.Routes) == len(want.Routes) {
+			for i := range got.Routes {
+				g, w := got.Routes[i], want.Routes[i]
+				g.FirstLate, g.LastLate, g.LateByTen, w.FirstLate, w.LastLate, w.LateByTen = nil, nil, nil, nil, nil, nil
+				if diff := gocmp.Diff(w, g); diff != "" {
+					t.Fatalf("shifted:\n%s", diff)
+				}
+			}
+			if diff := gocmp.Diff(findings(&want), findings(&got)); diff != "" {
+				t.Fatalf("shifted findings:\n%s", diff)
+			}
+		} else {
+			t.Fatalf("shifted: %d routes, want %d", len(got.Routes), len(want.Routes))
+		}
+	})
+}
