@@ -185,7 +185,7 @@ func (t *jsonText) fields(r *record) bool {
 		case "spanId", "span_id":
 			t.id(r.span.ID[:])
 		case "parentSpanId", "parent_span_id":
-			if !t.id(r.span.ParentID[:]) {
+			if text := t.text(); t.why == "" && !parseID(r.span.ParentID[:], text) {
 				t.fail("malformed parent span id") // as good as none it would make a root
 			}
 		case "traceState", "trace_state":
@@ -216,14 +216,12 @@ func (t *jsonText) fields(r *record) bool {
 }
 
 // id reads an id. A malformed one is as good as none, and noted.
-func (t *jsonText) id(dst []byte) bool {
+func (t *jsonText) id(dst []byte) {
 	at := t.pos
 	if text := t.text(); t.why == "" && !parseID(dst, text) {
 		clear(dst)
 		t.badID(t.offsetOf(at), string(text))
-		return false
 	}
-	return true
 }
 
 // time reads Unix nanoseconds. A negative number is as good as none. Some

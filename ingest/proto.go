@@ -272,9 +272,11 @@ func (p *protoBytes) spanMessage(buf []byte, position int64) (why string) {
 		case fieldSpanID:
 			p.id(r.span.ID[:], buf[f.from:f.to], position)
 		case fieldParentID:
-			if !p.id(r.span.ParentID[:], buf[f.from:f.to], position) {
+			if n := f.to - f.from; n != 0 && n != len(SpanID{}) {
 				return "malformed parent span id" // as good as none it would make a root
 			}
+			r.span.ParentID = SpanID{}
+			copy(r.span.ParentID[:], buf[f.from:f.to])
 		case fieldTraceState:
 			r.span.TraceState = p.cache.get(buf[f.from:f.to])
 		case fieldName:
@@ -298,14 +300,13 @@ func (p *protoBytes) spanMessage(buf []byte, position int64) (why string) {
 
 // id copies an id. An empty one is none, and so is a malformed one, which is
 // noted.
-func (p *protoBytes) id(dst, src []byte, position int64) bool {
+func (p *protoBytes) id(dst, src []byte, position int64) {
 	clear(dst)
 	if len(src) != 0 && len(src) != len(dst) {
 		p.badID(position, string(src))
-		return false
+		return
 	}
 	copy(dst, src)
-	return true
 }
 
 func kindNumber(v int32) Kind {
