@@ -30,6 +30,7 @@ var modules = map[string][]string{
 // testModules are the modules that every test may import besides.
 var testModules = []string{
 	"github.com/google/go-cmp",
+	"go.opentelemetry.io/collector/pdata/ptrace", // the peer of benchmarks
 	"github.com/rogpeppe/go-internal",
 	"pgregory.net/rapid",
 }

@@ -1,0 +1,48 @@
+package analyze_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"overrun/analyze"
+	"overrun/ingest"
+)
+
+func ExampleRun() {
+	dump, err := ingest.Read(context.Background(), []string{"../testdata/card-5.jsonl.gz"}, ingest.Options{Keep: analyze.Keep()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	a := analyze.Run(dump, analyze.Options{Deadline: 200 * time.Millisecond})
+	for _, r := range a.Report.Routes {
+		fmt.Printf("%s %s: %d of %d late, p50 %v\n", r.Service, r.Route, r.Late, r.Requests, *r.Latency.P50.Point)
+	}
+	fmt.Println(len(a.Views(dump.Traces[0])[0].Calls), "calls in the first trace")
+	// Output:
+	// card GET /card/{id}: 17 of 200 late, p50 85.885562ms
+	// 5 calls in the first trace
+}
+
+func ExampleParsePolicy() {
+	p, err := analyze.ParsePolicy("policy.yaml", []byte(`
+deadlines:
+  - {service: card, route: "GET /card/{id}", deadline: 200ms, reserve: 20ms}
+dependencies:
+  - {callee: recommendations, required: false, ceiling: 60ms}
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(p.DeadlineFor("card", "GET /card/{id}").Deadline)
+	fmt.Println(*p.Rule("card", "recommendations", "GET").Ceiling)
+
+	_, err = analyze.ParsePolicy("policy.yaml", []byte("margin: 20\n"))
+	fmt.Println(err)
+	// Output:
+	// 200ms
+	// 60ms
+	// policy.yaml:1: margin: "20" is more than 1: write a percentage, such as 5%, or a fraction, such as 0.05
+}
