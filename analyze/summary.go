@@ -263,6 +263,8 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 	warn(HistogramValues, !t.latency.Exact())
 	warn(ConnectInRead, t.path > 0)
 	warn(MinimumUnknown, t.minimumInForce == nil)
+	_, high := intervalRanks(t.latency.N(), whole-t.falseTimeouts)
+	warn(FewCeiling, t.ceiling != nil && !t.capped && high > t.latency.N())
 	warn(CappedByBudget, t.capped && t.ceiling != nil)
 	warn(DoesNotFit, len(t.misfits) > 0)
 	warn(NoCeiling, t.ceiling == nil && len(t.misfits) == 0)

@@ -108,6 +108,7 @@ const (
 	FewP99           Warning = "few-p99"
 	FewP999          Warning = "few-p999"
 	CutsHidePoint    Warning = "cuts-hide-point"  // calls were cut below the quantile: bounds, no point
+	FewCeiling       Warning = "few-ceiling"      // the quantile under the ceiling has no upper bound
 	NoCeiling        Warning = "no-ceiling"       // the quantile for the ceiling is not known
 	CappedByBudget   Warning = "capped-by-budget" // the ceiling was capped at what deadlines leave
 	DoesNotFit       Warning = "does-not-fit"     // what a deadline leaves is below the minimum
@@ -126,6 +127,7 @@ var WarningText = map[Warning]string{
 	FewP99:           "too few values for a p99 with an upper 95 % bound (368 are needed)",
 	FewP999:          "too few values for a p99.9 with an upper 95 % bound (3 688 are needed)",
 	CutsHidePoint:    "calls were cut before this quantile: it lies between the two bounds (cuts answer at the cut; cuts never answer)",
+	FewCeiling:       "the ceiling rests on a quantile for which there are too few values: it may be far too low",
 	NoCeiling:        "no ceiling: the quantile it rests on is not known",
 	CappedByBudget:   "the ceiling is capped at what the deadline leaves after the reserve and the calls before",
 	DoesNotFit:       "what the deadline leaves for this call is below its minimum",

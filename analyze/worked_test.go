@@ -494,3 +494,14 @@ func TestReportProperties(t *testing.T) {
 		}
 	})
 }
+
+func TestFewForCeiling(t *testing.T) {
+	// Spec §7: below 3 688 values p99.9 has no upper bound, and a ceiling that
+	// rests on it says so.
+	const trace = "R - 0 40 k=SERVER s=web\na R 0 20 k=CLIENT s=web a=peer.service=a"
+	d := Run(worked(t, trace, trace, trace), Options{}).Report.Dependencies[0]
+	want(t, "ceiling", *d.Ceiling, ms(24))
+	if !slices.Contains(d.Warnings, FewCeiling) {
+		t.Errorf("warnings %v, want %s among them", d.Warnings, FewCeiling)
+	}
+}

@@ -113,7 +113,7 @@ func timeoutTable(d *document, deps []*analyze.Dependency) {
 			}))
 		}
 		add(orUnknown(dep.Minimum, dur), w.at(analyze.MinimumUnknown)...)
-		add(orUnknown(dep.Ceiling, setting), w.at(analyze.NoCeiling, analyze.CappedByBudget, analyze.DoesNotFit)...)
+		add(orUnknown(dep.Ceiling, setting), w.at(analyze.NoCeiling, analyze.FewCeiling, analyze.CappedByBudget, analyze.DoesNotFit)...)
 		add(orUnknown(dep.CeilingShareCut, percent))
 		if policy {
 			add(orUnknown(dep.PolicyMinimum, setting))
