@@ -27,18 +27,21 @@ type Analysis struct {
 	Report Report
 
 	opts    Options
+	tables  *tables
 	deps    []*depTable // by index; the report sorts them by name
 	depOf   map[dependency]int32
 	routes  []*routeTable
 	routeOf map[routeKey]*routeTable
+	links   map[linkTo][]phaseTime // connection setups of .NET
 }
 
 // Run analyses a dump. It reads every trace by itself first (requests, calls,
 // paths, deadlines), then all together (minimums, usual calls, reserves,
 // ceilings), and decides last what rests on both (timeouts, findings).
 func Run(dump *ingest.Dump, o Options) *Analysis {
-	a := &Analysis{opts: o, depOf: map[dependency]int32{}, routeOf: map[routeKey]*routeTable{}}
-	parts := takeApart(dump.Traces, &a.opts)
+	a := &Analysis{opts: o, tables: o.Policy.tables(), depOf: map[dependency]int32{}, routeOf: map[routeKey]*routeTable{}}
+	a.links = setups(dump.Traces, a.tables)
+	parts := takeApart(dump.Traces, &a.opts, a.tables, a.links)
 	var requests []*request
 	for i := range parts {
 		for _, r := range parts[i].requests {
@@ -56,6 +59,7 @@ func Run(dump *ingest.Dump, o Options) *Analysis {
 		a.leaveCaps(r)
 	}
 	a.setCeilings()
+	a.setPatterns()
 	s := newSummary(a)
 	for i, r := range requests {
 		a.decide(r, chains[i])
@@ -65,16 +69,16 @@ func Run(dump *ingest.Dump, o Options) *Analysis {
 	return a
 }
 
-// A part is what one trace yields.
-type part struct {
+// A harvest is what one trace yields.
+type harvest struct {
 	requests []*request
 	moved    time.Duration // the farthest that a clock was moved; 0: none
 	notes    []Note        // of the analysis; Count is 1
 }
 
 // takeApart analyses traces one by one, on several goroutines.
-func takeApart(traces []*ingest.Trace, o *Options) []part {
-	parts := make([]part, len(traces))
+func takeApart(traces []*ingest.Trace, o *Options, by *tables, links map[linkTo][]phaseTime) []harvest {
+	parts := make([]harvest, len(traces))
 	workers := o.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -84,13 +88,14 @@ func takeApart(traces []*ingest.Trace, o *Options) []part {
 	var wg sync.WaitGroup
 	for range min(workers, len(traces)/batch+1) {
 		wg.Go(func() {
+			rec := newRecogniser(by)
 			for {
 				from := int(next.Add(batch)) - batch
 				if from >= len(traces) {
 					return
 				}
 				for i := from; i < min(from+batch, len(traces)); i++ {
-					parts[i] = newTraced(traces[i], o).part()
+					parts[i] = newTraced(traces[i], o, rec, links).harvest()
 				}
 			}
 		})
@@ -99,8 +104,8 @@ func takeApart(traces []*ingest.Trace, o *Options) []part {
 	return parts
 }
 
-func (t *traced) part() part {
-	p := part{requests: t.requests}
+func (t *traced) harvest() harvest {
+	p := harvest{requests: t.requests}
 	for _, m := range t.moved {
 		if !m.beyond {
 			p.moved = max(p.moved, m.amount, -m.amount)
@@ -125,7 +130,7 @@ func (a *Analysis) learn(r *request) {
 			a.deps = append(a.deps, a.newDep(c.to))
 		}
 		c.dep = dep
-		a.deps[dep].learn(c)
+		a.deps[dep].learn(r, k)
 	}
 	if r.loose() || r.broken {
 		return

@@ -72,7 +72,7 @@ func BenchmarkPath(b *testing.B) {
 	traces := benchTraces(500)
 	var parts []*traced
 	for _, t := range traces {
-		parts = append(parts, newTraced(t, &Options{}))
+		parts = append(parts, newTraced(t, &Options{}, newRecogniser(&builtIn), nil))
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -97,6 +97,25 @@ func BenchmarkRun(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Run(dump, Options{Deadline: 20 * time.Millisecond})
+	}
+	reportSpans(b, traces)
+}
+
+// BenchmarkSee is what telling parts, outcomes, attempts and deadlines
+// costs; compare it with BenchmarkRun, and with the whole job in cmd.
+func BenchmarkSee(b *testing.B) {
+	traces := benchTraces(500)
+	rec := newRecogniser(&builtIn)
+	var parts []*traced
+	for _, t := range traces {
+		parts = append(parts, newTraced(t, &Options{}, rec, nil))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, t := range parts {
+			t.told, t.toldLengths, t.notes = nil, nil, nil
+			t.see()
+		}
 	}
 	reportSpans(b, traces)
 }

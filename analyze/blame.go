@@ -12,10 +12,10 @@ import (
 func (t *traced) attribute() {
 	members := make([][]int32, len(t.requests)) // spans of each request's tree that are no part of a call
 	for i := range t.Spans {
-		if r := t.request[i]; r >= 0 && (t.attempt[i] < 0 || t.requests[r].entry == int32(i)) {
+		if r := t.request[i]; r >= 0 && (t.unit[i] < 0 || t.requests[r].entry == int32(i)) {
 			members[r] = append(members[r], int32(i))
 		}
-		if p := t.Spans[i].Parent; p >= 0 && t.request[p] >= 0 && t.request[p] != t.request[i] && t.request[i] >= 0 && t.attempt[p] < 0 {
+		if p := t.Spans[i].Parent; p >= 0 && t.request[p] >= 0 && t.request[p] != t.request[i] && t.request[i] >= 0 && t.unit[p] < 0 {
 			members[t.request[p]] = append(members[t.request[p]], int32(i))
 		}
 	}
@@ -56,7 +56,7 @@ func (t *traced) attributeOne(index int32, members, local []int32) {
 		n.state, n.unfinished = healthy, false
 		if c.winner < 0 {
 			last := c.attempts[len(c.attempts)-1].at
-			n.state, n.unfinished = t.verdicts[last].state, c.unfinished
+			n.state, n.unfinished = t.seen[last].state, c.unfinished
 		}
 		if c.at == r.entry { // a request that is its own only call
 			n.parent = r.entry
@@ -102,16 +102,33 @@ func (t *traced) attributeOne(index int32, members, local []int32) {
 					r.calls[c].path += to - from
 				}
 			})
+			r.blind = r.blind || r.calls[c].blind()
 		}
 	}
 	r.time.Total = r.duration
 	for k := len(path) - 1; k >= 0; k-- {
 		if c := tree[path[k].node].call; c != ownNode {
 			r.tailed, r.tail = true, base+r.duration-path[k].end
-			r.lastCut = c >= 0 && r.calls[c].outcome.Cut()
+			if c >= 0 {
+				last := r.calls[c].attempts[len(r.calls[c].attempts)-1].at
+				r.lastCut = r.calls[c].outcome.Cut() || t.seen[last].flags&upstreamTimeout != 0
+			}
 			break
 		}
 	}
+}
+
+// blind reports whether an attempt of the call says nothing about connecting.
+func (c *call) blind() bool {
+	if c.messaging {
+		return false
+	}
+	for i := range c.attempts {
+		if !c.attempts[i].phases.recorded() {
+			return true
+		}
+	}
+	return false
 }
 
 // of is the field of a category.
@@ -142,9 +159,10 @@ func (t Time) plus(u Time) Time {
 }
 
 // split says what the call spent [from, to) on, in order; the pieces tile it.
-// At every instant the first that applies: no attempt runs (retry wait); one
-// runs that ended before a later one began (retry); a hedge that won runs
-// (hedge); the rest is reading. A call without an end is unknown throughout.
+// At every instant the first that applies: between attempts none runs (retry
+// wait); one runs that ended before a later one began (retry); a hedge that won
+// runs (hedge); the one that runs is known to be connecting (connect); the rest
+// is reading. A call without an end is unknown throughout.
 func (c *call) split(from, to time.Duration, yield func(what Category, from, to time.Duration)) {
 	switch {
 	case from >= to:
@@ -155,39 +173,67 @@ func (c *call) split(from, to time.Duration, yield func(what Category, from, to 
 	case c.unfinished && c.winner < 0:
 		yield(Unknown, from, to)
 		return
-	case len(c.attempts) == 1:
+	case len(c.attempts) == 1 && len(c.attempts[0].phases.intervals) == 0:
 		yield(Read, from, to)
 		return
 	}
 	cuts := []time.Duration{from, to}
-	lastStart := c.attempts[0].start
+	cut := func(at time.Duration) {
+		if at > from && at < to {
+			cuts = append(cuts, at)
+		}
+	}
+	firstStart, lastStart, lastEnd := c.attempts[0].start, c.attempts[0].start, c.attempts[0].end
 	for i := range c.attempts {
 		a := &c.attempts[i]
-		lastStart = max(lastStart, a.start)
-		for _, at := range [2]time.Duration{a.start, a.end} {
-			if at > from && at < to {
-				cuts = append(cuts, at)
+		lastStart, lastEnd = max(lastStart, a.start), max(lastEnd, a.end)
+		cut(a.start)
+		cut(a.end)
+		for _, p := range a.phases.intervals {
+			if p.part.connecting() {
+				cut(p.low)
+				cut(p.high)
 			}
 		}
 	}
 	slices.Sort(cuts)
 	cuts = slices.Compact(cuts)
 	for i := 0; i+1 < len(cuts); i++ {
+		at := cuts[i]
 		what := RetryWait
+		if at < firstStart || at >= lastEnd {
+			what = Read // the span around the attempts, before and after them
+		}
+		runs := -1 // the attempt that counts: the winner if it runs, else the first that does
 		for k := range c.attempts {
-			if a := &c.attempts[k]; a.start <= cuts[i] && a.end > cuts[i] {
+			if a := &c.attempts[k]; a.start <= at && a.end > at {
 				if a.end <= lastStart {
 					what = Retry
 					break
 				}
-				what = Read
+				if what = Read; runs < 0 || k == c.winner {
+					runs = k
+				}
 			}
 		}
-		if w := c.winner; what == Read && w >= 0 && c.attempts[w].hedge && cuts[i] >= c.attempts[w].start {
+		if w := c.winner; what == Read && w >= 0 && c.attempts[w].hedge && at >= c.attempts[w].start {
 			what = Hedge
 		}
-		yield(what, cuts[i], cuts[i+1])
+		if what == Read && runs >= 0 && c.attempts[runs].phases.connectingAt(at) {
+			what = Connect
+		}
+		yield(what, at, cuts[i+1])
 	}
+}
+
+// connectingAt reports whether the attempt was connecting at an instant.
+func (p *phases) connectingAt(at time.Duration) bool {
+	for _, i := range p.intervals {
+		if i.low <= at && at < i.high && i.part.connecting() {
+			return true
+		}
+	}
+	return false
 }
 
 // A stretch is a piece of a top request's path of spans, with what it was
@@ -202,26 +248,17 @@ type stretch struct {
 
 // stretches is the critical path of the tree under a root span.
 func (t *traced) stretches(root int32, visited func(int32)) (list []stretch) {
-	owner := map[*request]map[int32]*call{} // by request and span of an attempt
 	callOf := func(span int32) (*request, *call) {
-		if t.request[span] < 0 || t.attempt[span] < 0 {
+		if t.request[span] < 0 || t.unit[span] < 0 {
 			return nil, nil
 		}
 		r := t.requests[t.request[span]]
-		if owner[r] == nil {
-			owner[r] = map[int32]*call{}
-			for k := range r.calls {
-				for _, a := range r.calls[k].attempts {
-					owner[r][a.at] = &r.calls[k]
-				}
-			}
-		}
-		return r, owner[r][t.attempts[t.attempt[span]].at]
+		return r, &r.calls[t.units[t.unit[span]].calls]
 	}
 	for _, s := range t.forest.Path(root, visited) {
 		r, c := callOf(s.node)
 		if c == nil {
-			list = append(list, stretch{s.node, s.start, s.end, Own, nil, s.inFlight})
+			list = t.ownStretches(list, s)
 			continue
 		}
 		base := t.Spans[r.entry].Start
@@ -232,6 +269,33 @@ func (t *traced) stretches(root int32, visited func(int32)) (list []stretch) {
 			}
 			list = append(list, stretch{s.node, from + base, to + base, what, c, s.inFlight})
 		})
+	}
+	return list
+}
+
+// ownStretches adds a segment of a service's own span. Where it lies between two
+// attempts of a call that the request waited for, it is the wait before the next.
+func (t *traced) ownStretches(list []stretch, s segment) []stretch {
+	at := s.start
+	if r := t.request[s.node]; r >= 0 {
+		base := t.Spans[t.requests[r].entry].Start
+		for k := range t.requests[r].calls {
+			c := &t.requests[r].calls[k]
+			if len(c.attempts) < 2 || c.path == 0 || base+c.end <= at || base+c.start >= s.end {
+				continue
+			}
+			from, to := max(at, base+c.start), min(s.end, base+c.end)
+			if from > at {
+				list = append(list, stretch{s.node, at, from, Own, nil, s.inFlight})
+			}
+			c.split(from-base, to-base, func(what Category, from, to time.Duration) {
+				list = append(list, stretch{s.node, base + from, base + to, what, c, s.inFlight})
+			})
+			at = to
+		}
+	}
+	if at < s.end {
+		list = append(list, stretch{s.node, at, s.end, Own, nil, s.inFlight})
 	}
 	return list
 }

@@ -58,10 +58,7 @@ func (d *depTable) suggestCeiling(margin Quantile) *time.Duration {
 // request to one dependency the tightest counts. A cap below the minimum does
 // not fit: then there is no ceiling to recommend.
 func (a *Analysis) setCeilings() {
-	margin := DefaultPolicy().Margin
-	if a.opts.Policy != nil {
-		margin = a.opts.Policy.Margin
-	}
+	margin := a.policy().Margin
 	for _, d := range a.deps {
 		d.ceiling = d.suggestCeiling(margin)
 	}

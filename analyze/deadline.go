@@ -11,10 +11,13 @@ type deadline struct {
 	at     time.Duration // offset in the trace
 	budget time.Duration // at - start of the request; may be negative
 	source Source
+	rule   string // by which it was read; "" unless recorded
+	own    bool   // recorded in a way that baggage cannot have copied there
 	// doubt is how far at may be off: the grain of the recorded value, and a
 	// network leg and 1 ms for every change of clock on the way.
 	doubt  time.Duration
 	origin int32 // index of the request whose deadline it first was
+	wrote  bool  // it was first recorded, wherever that was
 }
 
 // BadDeadline is the note for a recorded deadline that cannot be read, or that
@@ -30,11 +33,12 @@ func (t *traced) setDeadlines(o *Options) {
 		if r.loose() {
 			continue
 		}
-		d := t.recorded(r.entry)
+		d := t.written[r.entry].copy()
+		r.writes = d != nil && d.own
 		parent := t.Spans[r.entry].Parent
 		bound := parent >= 0 && !r.consumer && !t.forest.bonds[r.entry].async() && !t.async[parent]
 		if bound && t.Spans[parent].Kind == ingest.Client {
-			if sent := t.recorded(parent); sent != nil {
+			if sent := t.written[parent].copy(); sent != nil {
 				sent.doubt += t.doubt(r.entry)
 				d = earlier(d, sent)
 			}
@@ -50,6 +54,10 @@ func (t *traced) setDeadlines(o *Options) {
 					inherited := *caller.deadline
 					inherited.source = Inherited
 					inherited.doubt += t.doubt(r.entry)
+					r.lost = inherited.wrote && !r.writes
+					if by := promised(d, &inherited); by > 0 {
+						t.widened(caller, r.entry, by)
+					}
 					d = earlier(d, &inherited)
 				}
 			}
@@ -67,7 +75,7 @@ func (t *traced) setDeadlines(o *Options) {
 		if d != nil {
 			d.budget = d.at - start
 			if d.source != Inherited {
-				d.origin = int32(i)
+				d.origin, d.wrote = int32(i), d.source == Recorded
 			}
 			r.deadline = d
 		}
@@ -75,34 +83,46 @@ func (t *traced) setDeadlines(o *Options) {
 	}
 }
 
+// promised is how much more time a callee was promised than its caller had, beyond
+// the doubt about both; 0: not more.
+func promised(recorded, left *deadline) time.Duration {
+	if recorded == nil {
+		return 0
+	}
+	if by := recorded.at - left.at; by > recorded.doubt+left.doubt {
+		return by
+	}
+	return 0
+}
+
+// widened files under the caller that the request at entry was promised more.
+func (t *traced) widened(caller *request, entry int32, by time.Duration) {
+	s := &t.Spans[entry]
+	w := work{code: DeadlineWidened, span: s.ID, file: s.File, position: s.Position, start: t.Epoch + int64(s.Start), total: by}
+	if u := t.unit[s.Parent]; u >= 0 {
+		w.to = caller.calls[t.units[u].calls].to
+	}
+	caller.work = append(caller.work, w)
+}
+
 // earlier is the earlier of two deadlines, the first of two at one instant.
 func earlier(a, b *deadline) *deadline {
+	if b == nil {
+		return a
+	}
 	if a == nil || b.at < a.at {
 		return b
 	}
 	return a
 }
 
-// recorded is the earliest deadline written on a span; nil: none.
-func (t *traced) recorded(i int32) (d *deadline) {
-	s := &t.Spans[i]
-	for _, form := range recordedDeadlines {
-		if int(s.Kind) >= len(form.kinds) || !form.kinds[s.Kind] {
-			continue
-		}
-		text := first(s, form.keys)
-		if text == "" {
-			continue
-		}
-		left, grain, ok := form.parse(text)
-		if !ok {
-			t.notes = append(t.notes, pathNote{BadDeadline, i, -1})
-			continue
-		}
-		found := &deadline{at: s.Start + left, source: Recorded, doubt: grain, origin: -1}
-		d = earlier(d, found)
+// copy is a deadline of its own; nil of nil.
+func (d *deadline) copy() *deadline {
+	if d == nil {
+		return nil
 	}
-	return d
+	c := *d
+	return &c
 }
 
 // setTimedOut decides whether a failed request timed out: its caller left, or
@@ -121,13 +141,13 @@ func (t *traced) setTimedOut(r *request) {
 			return
 		}
 	}
-	state := t.verdicts[e].state
+	state := t.seen[e].state
 	entry := t.Spans[e].Kind == ingest.Server || t.Spans[e].Kind == ingest.Consumer
 	if state == cancelled && entry { // whoever called it is not in the trace, and left
 		r.timedOut = true
 		return
 	}
-	stopped := state == timedOut || state == cancelled || r.lastCut
+	stopped := state == timedOut || state == cancelled || r.lastCut || t.seen[e].flags&upstreamTimeout != 0 // a call was cut, or answered that one below was
 	r.timedOut = stopped && r.deadline != nil && t.Spans[e].End >= r.deadline.at-time.Millisecond
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func ExampleRun() {
-	dump, err := ingest.Read(context.Background(), []string{"../testdata/card-5.jsonl.gz"}, ingest.Options{Keep: analyze.Keep()})
+	dump, err := ingest.Read(context.Background(), []string{"../testdata/card-5.jsonl.gz"}, ingest.Options{Keep: analyze.Keep(nil)})
 	if err != nil {
 		fmt.Println(err)
 		return

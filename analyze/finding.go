@@ -76,8 +76,16 @@ type found struct {
 func (a *Analysis) find(r *request) (list []found) {
 	for _, w := range r.work {
 		list = append(list, found{w.code, w.to, w.caused, Example{Trace: r.trace, Span: w.span, File: w.file,
-			Position: w.position, Start: w.start, Amount: w.total, WorkEvidence: &WorkEvidence{w.total, w.spans, w.services}}})
+			Position: w.position, Start: w.start, Amount: w.total, Detail: w.detail}})
+		if w.services != nil {
+			list[len(list)-1].example.WorkEvidence = &WorkEvidence{w.total, w.spans, w.services}
+		}
 	}
+	if r.table != nil && r.lost && 2*r.table.writes >= r.table.requests {
+		list = append(list, found{DeadlineLost, dependency{}, false, Example{Trace: r.trace, Span: r.span, File: r.file,
+			Position: r.position, Start: r.start}})
+	}
+	list = a.findHedges(r, list)
 	if r.deadline == nil || r.table == nil {
 		return list
 	}
@@ -94,17 +102,27 @@ func (a *Analysis) find(r *request) (list []found) {
 		for i := range c.attempts {
 			if f, ok := a.findAttempt(r, c, i); ok {
 				list = append(list, f)
-				if !slices.Contains(c.findings, f.code) {
-					c.findings = append(c.findings, f.code)
-				}
 			}
+			list = a.findTimeouts(r, c, i, list)
 		}
 		if f, ok := a.findOptional(r, c, overrun); ok {
 			list = append(list, f)
-			c.findings = append(c.findings, f.code)
 		}
 	}
 	return list
+}
+
+// mark notes on the calls of a request what was found about them.
+func (r *request) mark(list []found) {
+	for _, f := range list {
+		for k := range r.calls {
+			c := &r.calls[k]
+			about := slices.ContainsFunc(c.attempts, func(a attempt) bool { return a.span == f.example.Span }) || c.span == f.example.Span
+			if f.to == c.to && about && !slices.Contains(c.findings, f.code) {
+				c.findings = append(c.findings, f.code)
+			}
+		}
+	}
 }
 
 // findAttempt looks at the time that was left when an attempt began.

@@ -15,8 +15,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Policy is the policy file: deadlines of routes, and what is promised and
-// accepted for each dependency.
+// A Policy is the policy file: deadlines of routes, what is promised and
+// accepted for each dependency, and how to read the traces of the site.
 type Policy struct {
 	Timeouts     Timeouts
 	HedgeLoad    Quantile // accepted extra requests; default 5 %
@@ -24,6 +24,7 @@ type Policy struct {
 	Margin       Quantile // over the quantile of a required dependency's ceiling; default 20 %
 	Deadlines    []DeadlineRule
 	Dependencies []DependencyRule
+	Signals      *UserSignals // nil: the built-in rules alone
 }
 
 // Timeouts says how a call's timeout is computed.
@@ -418,7 +419,12 @@ func (r *policyReader) policy(n *yaml.Node, p *Policy) {
 			})
 		}},
 		field{"acceptance", r.unsupported},
-		field{"signals", r.unsupported})
+		field{"signals", func(_ string, v *yaml.Node) {
+			if !isNull(v) {
+				p.Signals = DefaultSignals()
+				r.signals(v, p.Signals)
+			}
+		}})
 }
 
 func (r *policyReader) unsupported(key string, v *yaml.Node) {

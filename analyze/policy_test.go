@@ -82,6 +82,7 @@ func policyText(p *Policy) string {
 			r.Caller, r.Callee, r.Operation, words, measured(r.Minimum), measured(r.Ceiling), share(r.FalseTimeouts),
 			r.Attempts, r.RetryBase, r.RetryOn, r.HedgeAfter)
 	}
+	userSignalsText(&b, p.Signals)
 	return b.String()
 }
 
@@ -274,7 +275,7 @@ func policyBreaches(p *Policy) (list []string) {
 		claim(r.HedgeAfter == 0 || r.Attempts == 1, "dependency %d: hedges and attempts", i)
 		claim(!slices.Contains(r.RetryOn, ""), "dependency %d: empty code", i)
 	}
-	return list
+	return append(list, signalsBreaches(p)...)
 }
 
 func FuzzParsePolicy(f *testing.F) {

@@ -313,7 +313,7 @@ func intervalRanks(n int, q Quantile) (low, high int) {
 	mean, sd := float64(n)*p, math.Sqrt(float64(n)*p*(1-p))
 	from := max(0, int(mean-12*sd)-20)
 	to := min(n, int(mean+12*sd)+20)
-	term := math.Exp(logBinomial(n, from) + float64(from)*math.Log(p) + float64(n-from)*math.Log1p(-p))
+	term := binomialTerm(n, from, p)
 	sum, high := 0.0, n+1
 	low = from // P(B <= from-1) is 0 for all that can be seen
 	for b := from; b <= to; b++ {
@@ -328,6 +328,11 @@ func intervalRanks(n int, q Quantile) (low, high int) {
 		term *= float64(n-b) / float64(b+1) * p / (1 - p)
 	}
 	return low, min(high, n+1)
+}
+
+// binomialTerm is P(B = k) for B ~ Bin(n, p), 0 < p < 1.
+func binomialTerm(n, k int, p float64) float64 {
+	return math.Exp(logBinomial(n, k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
 }
 
 // logBinomial is the logarithm of n over k.

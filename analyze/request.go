@@ -1,7 +1,7 @@
 package analyze
 
 import (
-	"strings"
+	"slices"
 	"time"
 
 	"overrun/ingest"
@@ -31,9 +31,15 @@ type request struct {
 	tail     time.Duration // own work after the last awaited answer
 	tailed   bool          // there was one
 	lastCut  bool          // the last awaited answer was a call that was cut
-	work     []work        // that ran on for nobody, found in this request
+	work     []work        // work that ran on for nobody, and what else its trace alone shows
+	lost     bool          // its caller had a recorded deadline, and its entry records none
+	writes   bool          // its entry records a deadline
+	weighed  bool          // its sampling weight is known
 
-	entry int32 // span index of the entry, in the repaired trace
+	entry       int32  // span index of the entry, in the repaired trace
+	criticality string // service.criticality of the service
+	fallback    bool   // it did something instead of a call
+	blind       bool   // on its path a call was read without a word about connecting
 
 	// Filled when all requests are known.
 	table   *routeTable
@@ -45,7 +51,7 @@ type request struct {
 type role uint8
 
 const (
-	top      role = iota // starts at a span without a parent id, or at an orphaned SERVER or CONSUMER
+	top      role = iota // starts at a span without a parent id, or at an orphaned SERVER or CONSUMER, or one below spans of no request
 	nested               // was called by another request of the trace
 	fragment             // starts at a span whose parent is missing, and that is no SERVER or CONSUMER
 	guest                // starts at a span of another service than its parent, and that is no SERVER or CONSUMER
@@ -59,61 +65,73 @@ func (r *request) loose() bool { return r.role == fragment || r.role == guest }
 // is known to hold it.
 func (r *request) alone() bool { return r.role == top || r.role == fragment }
 
-// A traced is a trace under analysis: repaired spans, how each ended, and which
-// request and call each belongs to.
+// A traced is a trace under analysis: repaired spans, what each is and how it
+// ended, and which request, call and attempt each belongs to.
 type traced struct {
 	*ingest.Trace
-	clock    []int32
-	forest   *forest
-	verdicts []verdict
-	moved    []moved
-	order    []int32 // spans, parents first
-	request  []int32 // index into requests; -1: evidence only (an orphaned phase)
-	attempt  []int32 // index into attempts that the span is, or is part of; -1: none
-	async    []bool  // between the span and the entry of its request nobody waits
-	orphan   []bool
-	rooted   bool // a span has no parent id
-	requests []*request
-	attempts []attempt
-	legs     map[clockPair]time.Duration
-	notes    []pathNote // of the walk, and of deadlines that cannot be read; node is a span
+	rec    *recogniser
+	links  map[linkTo][]phaseTime // connection setups of other traces, by their root; times since 1970
+	clock  []int32
+	forest *forest
+	seen   []sighting
+	facts  []facts
+	moved  []moved
+	order  []int32 // spans, parents first
+
+	request []int32 // index into requests; -1: evidence only (a phase without a call), or ignored
+	unit    []int32 // index into units: the call that the span is, or is part of; -1: none
+	attempt []int32 // index into attempts that the span is, or is part of; -1: none
+	async   []bool  // between the span and the entry of its request nobody waits
+	orphan  []bool
+	rooted  bool // a span has no parent id
+
+	requests    []*request
+	units       []unit
+	attempts    []attempt
+	stray       []int32 // phase spans beside calls, not in them
+	told        []toldPhase
+	toldLengths []toldLength
+
+	sentTimeout []time.Duration // the timeout that a CLIENT span records for its call; 0: none
+	written     []*deadline     // the deadline that a span records
+	baggage     map[[3]string]bool
+	answers     map[int32][]time.Duration // when CLIENT spans ended well, by parent; nil: not asked yet
+
+	legs  map[clockPair]time.Duration
+	notes []pathNote // of the walk, and of deadlines that cannot be read; node is a span
 }
 
-// trace takes a trace apart into requests and calls.
-func newTraced(t *ingest.Trace, o *Options) *traced {
-	var tr traced
-	switch {
-	case o.MaxSkew < 0:
-		tr.Trace = t
-	case o.MaxSkew == 0:
-		tr.Trace, tr.moved = repairSkew(t, DefaultMaxSkew)
-	default:
-		tr.Trace, tr.moved = repairSkew(t, o.MaxSkew)
+// newTraced takes a trace apart into requests and calls.
+func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]phaseTime) *traced {
+	tr := traced{Trace: t, rec: rec, links: links}
+	limit := o.MaxSkew
+	if limit == 0 {
+		limit = DefaultMaxSkew
 	}
-	tr.clock = clocks(tr.Trace)
+	if limit > 0 {
+		tr.Trace, tr.moved = repairSkew(t, rec.clocksOf(t), limit, func(i int32) bool {
+			f := rec.facts(t, &t.Spans[i], noPart)
+			says, _ := outcomeOf(&f, verdict{})
+			return says.outcome.Answered()
+		})
+	}
+	n := len(tr.Spans)
+	tr.sentTimeout, tr.written = make([]time.Duration, n), make([]*deadline, n)
+	tr.clock = rec.clocksOf(tr.Trace)
 	tr.order = topDown(tr.Trace)
-	tr.judge()
+	tr.see()
 	tr.forest = newForest(tr.nodes())
 	tr.divide()
+	tr.tryAll()
 	tr.legs = tr.networkLegs()
-	tr.groupCalls()
+	tr.findPhases()
+	tr.groupCalls(o)
 	tr.attribute()
 	tr.setDeadlines(o)
 	tr.findWork()
+	tr.findAmplified()
 	tr.takeNotes()
 	return &tr
-}
-
-// judge decides how every span ended.
-func (t *traced) judge() {
-	t.verdicts = make([]verdict, len(t.Spans))
-	for _, i := range t.order {
-		var client verdict
-		if p := t.Spans[i].Parent; p >= 0 && t.Spans[p].Kind == ingest.Client {
-			client = t.verdicts[p]
-		}
-		t.verdicts[i] = judge(&t.Spans[i], client)
-	}
 }
 
 // nodes gives the walk its view of the spans.
@@ -122,7 +140,7 @@ func (t *traced) nodes() []node {
 	nodes := make([]node, len(t.Spans))
 	for i := range t.Spans {
 		s := &t.Spans[i]
-		nodes[i] = node{id: s.ID, parent: s.Parent, kind: s.Kind, state: t.verdicts[i].state, follows: s.FollowsFrom,
+		nodes[i] = node{id: s.ID, parent: s.Parent, kind: s.Kind, state: t.seen[i].state, follows: s.FollowsFrom,
 			unfinished: s.Defect&ingest.NoEnd != 0, start: s.Start, end: s.End, grain: grain[s.Resource]}
 	}
 	return nodes
@@ -151,7 +169,7 @@ func grains(t *ingest.Trace) map[*ingest.Resource]time.Duration {
 	}
 	grain := make(map[*ingest.Resource]time.Duration, len(starts))
 	for r, n := range starts {
-		language := first(&ingest.Span{Attrs: r.Attrs}, keysLanguage)
+		language := r.Attr("telemetry.sdk.language")
 		if language == "nodejs" || language == "webjs" || n.starts >= 3 && n.whole == n.starts {
 			grain[r] = time.Millisecond
 		}
@@ -159,11 +177,24 @@ func grains(t *ingest.Trace) map[*ingest.Resource]time.Duration {
 	return grain
 }
 
-// divide gives every span its request and attempt, from the top down.
+// A unit is a call in the making: the outermost span of a call in its request.
+type unit struct {
+	at     int32
+	scope  bool    // the span holds attempts, and is none
+	marked []int32 // spans inside that are attempts by their own mark
+	inner  []int32 // CLIENT spans inside, outermost first
+	within []int32 // CLIENT spans inside those, or inside a marked attempt
+	tries  []int32 // the spans that are its attempts
+	self   [1]int32
+	calls  int32 // index of its call in its request, once grouped
+}
+
+// divide gives every span its request and unit, from the top down.
 func (t *traced) divide() {
 	n := len(t.Spans)
-	t.request, t.attempt = make([]int32, n), make([]int32, n)
+	t.request, t.unit = make([]int32, n), make([]int32, n)
 	t.async, t.orphan = make([]bool, n), make([]bool, n)
+	inner := make([]bool, n) // within an attempt, marked or not, of its unit
 	for _, note := range t.Notes {
 		if note.Code == ingest.Orphan {
 			t.orphan[note.Span] = true
@@ -173,74 +204,88 @@ func (t *traced) divide() {
 		t.rooted = t.rooted || t.Spans[i].Parent < 0 && !t.orphan[i]
 	}
 	for _, i := range t.order {
-		s := &t.Spans[i]
-		p := s.Parent
-		t.request[i], t.attempt[i] = -1, -1
-		entry := s.Kind == ingest.Server || s.Kind == ingest.Consumer
-		phase := phaseNames[s.Name]
+		p := t.Spans[i].Parent
+		is := t.seen[i].part
+		t.request[i], t.unit[i] = -1, -1
 		switch {
-		case p < 0 && !t.orphan[i]:
+		case is == noPart && (p < 0 || entryKinds.has(t.Spans[i].Kind) || t.Spans[i].Resource.Service != t.Spans[p].Resource.Service): // ignored: what would begin here is none
+		case p < 0 && is.phase(): // evidence, never a request
+			t.stray = append(t.stray, i)
+		case p < 0 && (is == entryPart || !t.orphan[i]):
 			t.begin(i, top)
-		case entry && p < 0:
+		case is == entryPart && t.request[p] < 0:
 			t.begin(i, top)
-		case entry:
-			t.answer(i)
+		case is == entryPart:
 			t.begin(i, nested)
-		case p < 0 && phase: // evidence, never a request
 		case p < 0:
 			t.begin(i, fragment)
-		case s.Resource.Service != t.Spans[p].Resource.Service && !phase:
+		case t.Spans[i].Resource.Service != t.Spans[p].Resource.Service && !is.phase():
 			t.begin(i, guest)
 		default:
-			t.request[i], t.attempt[i] = t.request[p], t.attempt[p]
+			t.request[i], t.unit[i], inner[i] = t.request[p], t.unit[p], inner[p]
 			t.async[i] = t.async[p] || t.forest.bonds[i].async()
-			if call := s.Kind == ingest.Client || s.Kind == ingest.Producer; call && !phase && t.attempt[i] < 0 && t.request[i] >= 0 {
-				t.try(i)
+			switch u := t.unit[i]; {
+			case t.request[i] < 0:
+			case u < 0 && is.calls():
+				t.newUnit(i)
+			case is == fallbackPart:
+				t.requests[t.request[i]].fallback = true
+			case u < 0 && is.phase():
+				t.stray = append(t.stray, i)
+			case u >= 0 && is == attemptPart:
+				t.units[u].marked = append(t.units[u].marked, i)
+				inner[i] = true
+			case u >= 0 && is == callPart && !inner[i]:
+				t.units[u].inner = append(t.units[u].inner, i)
+				inner[i] = true
+			case u >= 0 && is == callPart:
+				t.units[u].within = append(t.units[u].within, i)
 			}
 		}
 	}
+}
+
+// calls reports whether a span of this part makes a call, or tries to.
+func (p part) calls() bool { return p == callPart || p == attemptPart || p == scopePart }
+
+// newUnit starts a call at a span.
+func (t *traced) newUnit(i int32) {
+	t.unit[i] = int32(len(t.units))
+	t.units = append(t.units, unit{at: i, scope: t.seen[i].part == scopePart})
 }
 
 // begin starts a request at a span.
 func (t *traced) begin(i int32, as role) {
 	s := &t.Spans[i]
 	r := &request{trace: t.ID, span: s.ID, file: s.File, position: s.Position, service: s.Resource.Service,
-		route: routeOf(s), start: t.Epoch + int64(s.Start), duration: s.Duration(), role: as,
-		consumer: s.Kind == ingest.Consumer, root: as == top && !t.orphan[i], broken: s.Defect != 0, entry: i}
-	v := t.verdicts[i]
-	r.failed = v.state != healthy
+		route: t.routeOf(i), start: t.Epoch + int64(s.Start), duration: s.Duration(), role: as,
+		consumer: s.Kind == ingest.Consumer, root: as == top && !t.orphan[i], broken: s.Defect != 0, entry: i,
+		criticality: s.Resource.Attr("service.criticality")}
+	r.failed = t.seen[i].state != healthy
+	_, r.weighed, _ = weightOf(t.fact(i))
 	t.request[i] = int32(len(t.requests))
 	t.requests = append(t.requests, r)
-	if s.Kind == ingest.Client || s.Kind == ingest.Producer {
-		t.try(i)
+	if t.seen[i].part.calls() {
+		t.newUnit(i)
 	}
 }
 
 // routeOf is the class of a request: METHOD http.route where both are known,
 // else the route, the RPC method, the name of the span.
-func routeOf(s *ingest.Span) string {
-	method, route := first(s, keysHTTPMethod), first(s, keysRoute)
+func (t *traced) routeOf(i int32) string {
+	s := &t.Spans[i]
+	f := t.fact(i)
+	method, route := f.get("http.request.method"), f.get("http.route")
 	switch {
 	case route != "" && method != "":
 		return method + " " + route
 	case route != "":
 		return route
 	}
-	if rpc := rpcMethod(s); rpc != "" {
+	if rpc := f.rpcMethod(); rpc != "" {
 		return rpc
 	}
 	return s.Name
-}
-
-// rpcMethod is the full name of the RPC method, service/method; "" where none
-// was recorded (N6).
-func rpcMethod(s *ingest.Span) string {
-	service, method := first(s, keysRPCService), first(s, keysRPCMethod)
-	switch {
-	case method == "" || service == "" || strings.Contains(method, "/"):
-		return method
-	}
-	return service + "/" + method
 }
 
 // A leg is the time a message needs over the network: half of what a client
@@ -254,7 +299,7 @@ func (t *traced) networkLegs() map[clockPair]time.Duration {
 			continue
 		}
 		p := &t.Spans[c.Parent]
-		if p.Kind != ingest.Client || p.Defect != 0 || !t.verdicts[c.Parent].outcome.Answered() {
+		if p.Kind != ingest.Client || p.Defect != 0 || !t.seen[c.Parent].outcome.Answered() {
 			continue
 		}
 		pair := clockPair{t.clock[c.Parent], t.clock[i]}
@@ -269,8 +314,6 @@ func (t *traced) networkLegs() map[clockPair]time.Duration {
 
 // doubt is what comparing an instant of one span with one of its parent, on
 // another clock, leaves open: a network leg and 1 ms. On one clock: 0.
-// Where the trace has no answered call between the two clocks, the leg is at
-// most what lay between the two starts.
 func (t *traced) doubt(child int32) time.Duration {
 	c := &t.Spans[child]
 	p := &t.Spans[c.Parent]
@@ -278,15 +321,43 @@ func (t *traced) doubt(child int32) time.Duration {
 	if c.Resource == p.Resource || pair.parent == pair.child && pair.parent != 0 {
 		return 0
 	}
-	leg, ok := t.legs[pair]
-	if !ok {
-		leg = max(0, c.Start-p.Start)
+	return t.leg(child) + time.Millisecond
+}
+
+// leg is the time an answer of the entry child needs to its caller: the median of
+// the clock pair, else at most what lay between the two starts.
+func (t *traced) leg(child int32) time.Duration {
+	c := &t.Spans[child]
+	if leg, ok := t.legs[clockPair{t.clock[c.Parent], t.clock[child]}]; ok {
+		return leg
 	}
-	return leg + time.Millisecond
+	return max(0, c.Start-t.Spans[c.Parent].Start)
+}
+
+// noteLost notes callees that worked for a call of the trace whose attempt left
+// no span: entries without their parent, of a service that the trace calls, within
+// the request that calls it.
+func (t *traced) noteLost() {
+	for _, r := range t.requests {
+		if r.role != top || r.root || r.broken {
+			continue
+		}
+		at := t.Spans[r.entry].Start
+		for _, by := range t.requests {
+			s := &t.Spans[by.entry]
+			if by != r && s.Start <= at && at < s.End && slices.ContainsFunc(by.calls, func(c call) bool { return c.to.callee == r.service }) {
+				t.notes = append(t.notes, pathNote{LostAttempt, r.entry, -1})
+				break
+			}
+		}
+	}
 }
 
 // takeNotes collects what is noteworthy along the critical paths.
 func (t *traced) takeNotes() {
+	if t.rooted {
+		t.noteLost()
+	}
 	for _, m := range t.moved {
 		code := ClockSkew
 		if m.beyond {

@@ -38,8 +38,8 @@ type Input struct {
 	Notes     []Note  `json:"notes"` // sorted by code
 }
 
-// Weights counts requests by whether their sampling weight is known; null:
-// sampling state was not looked at.
+// Weights counts requests and fragments by whether their sampling weight is
+// known. Quantiles and shares are not weighted yet.
 type Weights struct {
 	Known   *int `json:"known"`
 	Unknown *int `json:"unknown"`
@@ -129,9 +129,11 @@ type Dependency struct {
 	Caller    string `json:"caller"`
 	Callee    string `json:"callee"`
 	Operation string `json:"operation"`
-	Required  *bool  `json:"required"` // as the policy says; null: no policy
+	Required  *bool  `json:"required"`              // as the policy says; null: no policy
+	Hint      string `json:"criticality,omitempty"` // a hint at Required: service.criticality of the callee, or "fallback": something else was done instead of a failed call
 	Calls     int    `json:"calls"`
 	Attempts  int    `json:"attempts"`
+	Hidden    int    `json:"hidden_retries"` // attempts that spans hide inside
 	// Outcomes counts attempts, and under skipped the calls that were inferred
 	// to have been skipped.
 	Outcomes map[Outcome]int `json:"outcomes"`
@@ -141,7 +143,7 @@ type Dependency struct {
 	OnPath   int             `json:"on_path"`
 	Path     time.Duration   `json:"path_ns"`
 	Latency  Latency         `json:"latency"` // of whole attempts: ok and no-data, cut ones as bounds
-	Connect  *Latency        `json:"connect"` // null: not told apart yet
+	Connect  *Latency        `json:"connect"` // of attempts that opened a connection; null: none was recorded
 	Pool     *Latency        `json:"pool"`
 	Read     *Latency        `json:"read"`
 
@@ -199,6 +201,21 @@ type Example struct {
 	*Lateness
 	*CallEvidence
 	*WorkEvidence
+	*Detail
+}
+
+// A Detail is a further number of a finding; what it is depends on the code.
+type Detail struct {
+	Timeout  *time.Duration `json:"own_timeout_ns,omitempty"` // of the call itself: timeout-over-budget, fixed-timeout
+	Callee   *time.Duration `json:"callee_end_ns,omitempty"`  // when the callee's answer was there, since the start of the request: false-timeout, late-anyway
+	Success  string         `json:"success,omitempty"`        // recorded, or inferred: false-timeout, late-anyway
+	Attempts int            `json:"attempts,omitempty"`       // retry-amplified
+	Calls    int            `json:"calls,omitempty"`          // retry-amplified, hedge-load
+	Bottom   int            `json:"bottom_attempts,omitempty"`
+	Instance string         `json:"instance,omitempty"` // one-instance
+	Share    *float64       `json:"share,omitempty"`    // one-instance: of all calls; hedge-load: hedges a call
+	Slow     *float64       `json:"slow_share,omitempty"`
+	P95      *time.Duration `json:"p95_ns,omitempty"` // hedge-early, hedge-late
 }
 
 // Lateness is the evidence of request-late.

@@ -15,10 +15,13 @@ import (
 // without it, the OpenTelemetry demo seems skewed by whole milliseconds.
 const provedSkew = time.Millisecond
 
+// clockKeys tell machines apart, the best first.
+var clockKeys = []string{"host.id", "host.name", "k8s.node.name", "k8s.pod.uid", "container.id", "service.instance.id"}
+
 // clock names the clock of a span: the first attribute that tells machines
 // apart. "": not recorded; such a span is never moved.
 func clock(r *ingest.Resource) string {
-	for _, key := range keysClock {
+	for _, key := range clockKeys {
 		if v := r.Attr(key); v != "" {
 			return key + "=" + v
 		}
@@ -26,23 +29,25 @@ func clock(r *ingest.Resource) string {
 	return ""
 }
 
-// clocks gives each span its clock as a small number; 0 is no clock.
-func clocks(t *ingest.Trace) []int32 {
-	numbers := map[string]int32{"": 0}
-	byResource := map[*ingest.Resource]int32{}
+// clocksOf gives each span its clock as a small number; 0 is no clock.
+func (r *recogniser) clocksOf(t *ingest.Trace) []int32 {
+	var names []string // of the trace; few, so that a scan is fastest
 	out := make([]int32, len(t.Spans))
 	for i := range t.Spans {
-		r := t.Spans[i].Resource
-		n, ok := byResource[r]
+		name, ok := r.clocks[t.Spans[i].Resource]
 		if !ok {
-			name := clock(r)
-			if n, ok = numbers[name]; !ok {
-				n = int32(len(numbers))
-				numbers[name] = n
-			}
-			byResource[r] = n
+			name = clock(t.Spans[i].Resource)
+			r.clocks[t.Spans[i].Resource] = name
 		}
-		out[i] = n
+		if name == "" {
+			continue
+		}
+		n := slices.Index(names, name)
+		if n < 0 {
+			n = len(names)
+			names = append(names, name)
+		}
+		out[i] = int32(n + 1)
 	}
 	return out
 }
@@ -120,9 +125,12 @@ type moved struct {
 }
 
 // repairSkew moves clocks that are proved to be off, and returns a shifted copy
-// of the trace; t itself where nothing is moved.
-func repairSkew(t *ingest.Trace, limit time.Duration) (*ingest.Trace, []moved) {
-	at := clocks(t)
+// of the trace; t itself where nothing is moved. answered says of a CLIENT span
+// whether its call got a good answer.
+func repairSkew(t *ingest.Trace, at []int32, limit time.Duration, answered func(span int32) bool) (*ingest.Trace, []moved) {
+	if !mayBeSkewed(t, at) {
+		return t, nil
+	}
 	pairs := map[clockPair]*evidence{}
 	for i := range t.Spans {
 		c := &t.Spans[i]
@@ -134,7 +142,7 @@ func repairSkew(t *ingest.Trace, limit time.Duration) (*ingest.Trace, []moved) {
 			continue
 		}
 		p := &t.Spans[c.Parent]
-		if p.Defect != 0 || c.Defect != 0 || !judge(p, verdict{}).outcome.Answered() || c.Duration() > p.Duration() {
+		if p.Defect != 0 || c.Defect != 0 || c.Duration() > p.Duration() || !answered(c.Parent) {
 			continue
 		}
 		e := pairs[pair]
@@ -228,6 +236,21 @@ func repairSkew(t *ingest.Trace, limit time.Duration) (*ingest.Trace, []moved) {
 		found[i].span = now[found[i].span]
 	}
 	return &out, found
+}
+
+// mayBeSkewed reports whether some callee on another clock starts before its
+// call, or ends after it: where none does, nothing can prove skew.
+func mayBeSkewed(t *ingest.Trace, at []int32) bool {
+	for i := range t.Spans {
+		c := &t.Spans[i]
+		if c.Parent < 0 || c.Kind != ingest.Server || at[i] == at[c.Parent] {
+			continue
+		}
+		if p := &t.Spans[c.Parent]; c.Start < p.Start-provedSkew || c.End > p.End+provedSkew {
+			return true
+		}
+	}
+	return false
 }
 
 // topDown lists the spans with every parent before its children, roots by

@@ -19,9 +19,24 @@ type depTable struct {
 	latency       Sample
 	calls         int
 	attempts      int
+	hidden        int // resends that spans hide inside
+	hedges        int
 	outcomes      map[Outcome]int
 	onPath        int
 	path          time.Duration
+	hint          string // service.criticality of the callee; "fallback": something else was done instead of a failed call
+	blind         bool   // a call on a path says nothing about connecting
+
+	answers             Sample // those of latency alone, without cuts
+	connect, pool, read Sample // see Dependency
+	cuttings            []cutting
+	instances           map[string]*instanceTable
+	retried, hedgedAt   *seenCall // the worst call with several attempts
+	p95                 *time.Duration
+	fixed               *pile // a fixed timeout; nil: none was found
+	unclear             bool  // a pile that may be the deadline
+	falseCuts, lateCuts int   // false-timeout and late-anyway findings
+	deadlines           bool  // some call had a deadline, without which neither is known
 
 	minimum, minimumInForce *time.Duration
 	ceiling, ceilingInForce *time.Duration
@@ -39,11 +54,28 @@ func (a *Analysis) newDep(name dependency) *depTable {
 
 // learn adds a call. Answers are events; cut and cancelled attempts are known
 // to have lasted longer than they did; all others say nothing about latency.
-func (d *depTable) learn(c *call) {
+func (d *depTable) learn(r *request, k int) {
+	c := &r.calls[k]
 	d.calls++
+	d.deadlines = d.deadlines || r.deadline != nil
 	if c.path > 0 {
 		d.onPath++
 		d.path += c.path
+		d.blind = d.blind || c.blind()
+	}
+	if c.hint != "" {
+		d.hint = c.hint
+	} else if d.hint == "" && r.fallback && !r.failed && !c.outcome.Answered() {
+		d.hint = "fallback"
+	}
+	if len(c.attempts) > 1 {
+		at := &d.retried
+		if c.hedged() {
+			at = &d.hedgedAt
+		}
+		if *at == nil || c.end-c.start > (*at).request.calls[(*at).call].end-(*at).request.calls[(*at).call].start {
+			*at = &seenCall{r, k}
+		}
 	}
 	for i := range c.attempts {
 		t := &c.attempts[i]
@@ -53,11 +85,78 @@ func (d *depTable) learn(c *call) {
 			outcome = Unfinished
 		}
 		d.outcomes[outcome]++
+		if t.hedge {
+			d.hedges++
+		}
+		d.hidden += t.hidden
+		took := t.end - t.start
+		if outcome.Cut() {
+			cut := cutting{took: took, start: t.start, request: r, position: k, attempt: i}
+			if r.deadline != nil {
+				toward := t.end - r.deadline.budget
+				cut.toward = &toward
+			}
+			d.cuttings = append(d.cuttings, cut)
+		}
+		if t.hidden > 0 { // several tries in one span: not the latency of one
+			continue
+		}
 		switch {
 		case outcome.Answered():
-			d.latency.Add(t.end - t.start)
+			d.latency.Add(took)
+			d.answers.Add(took)
+			d.learnInstance(t, r, k)
 		case outcome.Cut(), outcome == CancelledRace:
-			d.latency.AddCut(t.end - t.start)
+			d.latency.AddCut(took)
+		}
+		d.learnPhases(t, outcome)
+	}
+}
+
+func (d *depTable) learnInstance(t *attempt, r *request, k int) {
+	if t.instance == "" {
+		return
+	}
+	if d.instances == nil {
+		d.instances = map[string]*instanceTable{}
+	}
+	i := d.instances[t.instance]
+	if i == nil {
+		i = new(instanceTable)
+		d.instances[t.instance] = i
+	}
+	took := t.end - t.start
+	i.answers = append(i.answers, took)
+	if took > i.slowest || i.worst.request == nil {
+		i.slowest, i.worst = took, seenCall{r, k}
+	}
+}
+
+// learnPhases adds what is known of connecting. An attempt that was cut while
+// connecting, or waiting for the pool, took longer than it shows.
+func (d *depTable) learnPhases(t *attempt, outcome Outcome) {
+	pool, waited := t.phases.length(func(p part) bool { return p == poolPart })
+	connect, opened := t.phases.length(part.opening)
+	if waited {
+		if outcome == PoolTimeout {
+			d.pool.AddCut(pool)
+		} else {
+			d.pool.Add(pool)
+		}
+	}
+	if opened {
+		if outcome == ConnectTimeout {
+			d.connect.AddCut(connect)
+		} else {
+			d.connect.Add(connect)
+		}
+	}
+	if waited || opened {
+		switch rest := t.end - t.start - pool - connect; {
+		case outcome.Answered():
+			d.read.Add(rest)
+		case outcome == ReadTimeout, outcome == CancelledCaller, outcome == CancelledRace:
+			d.read.AddCut(rest)
 		}
 	}
 }
@@ -69,6 +168,7 @@ type summary struct {
 	findings map[findingKey]*Finding
 	worst    []LateOne
 	requests int
+	weighed  int // requests and fragments whose sampling weight is known
 	orphans  int
 }
 
@@ -80,6 +180,7 @@ type routeSum struct {
 	Route
 	latency, failed Sample
 	byTen           map[int64]int
+	blind           bool // connecting was not told apart from reading somewhere
 }
 
 func newSummary(a *Analysis) *summary {
@@ -88,14 +189,18 @@ func newSummary(a *Analysis) *summary {
 
 func (s *summary) add(r *request) {
 	for _, f := range s.a.find(r) {
-		key := findingKey{f.code, r.service, r.route, f.to.callee, f.to.operation}
-		if s.findings[key] == nil {
-			s.findings[key] = &Finding{Code: f.code, Service: r.service, Route: r.route, Callee: f.to.callee, Operation: f.to.operation}
-		}
-		s.findings[key].count(&f)
-		if f.code == RequestLate {
+		s.file(r.service, r.route, &f)
+		switch f.code {
+		case RequestLate:
 			s.addWorst(r, &f)
+		case FalseTimeout:
+			s.a.deps[s.a.depOf[f.to]].falseCuts++
+		case LateAnyway:
+			s.a.deps[s.a.depOf[f.to]].lateCuts++
 		}
+	}
+	if r.weighed {
+		s.weighed++
 	}
 	if r.role == fragment {
 		s.orphans++
@@ -115,9 +220,19 @@ func (s *summary) add(r *request) {
 	t.add(r)
 }
 
+// file counts a finding under its place.
+func (s *summary) file(service, route string, f *found) {
+	key := findingKey{f.code, service, route, f.to.callee, f.to.operation}
+	if s.findings[key] == nil {
+		s.findings[key] = &Finding{Code: f.code, Service: service, Route: route, Callee: f.to.callee, Operation: f.to.operation}
+	}
+	s.findings[key].count(f)
+}
+
 func (t *routeSum) add(r *request) {
 	t.Requests++
 	t.Time = t.Time.plus(r.time)
+	t.blind = t.blind || r.blind
 	_, late := r.late()
 	inTime := 0
 	if r.deadline != nil {
@@ -171,7 +286,7 @@ func (s *summary) addWorst(r *request, f *found) {
 }
 
 // report puts all together, in an order that depends on names alone.
-func (s *summary) report(dump *ingest.Dump, parts []part) Report {
+func (s *summary) report(dump *ingest.Dump, parts []harvest) Report {
 	r := Report{Schema: ReportSchema, Input: s.input(dump, parts), Routes: []Route{}, Dependencies: []Dependency{},
 		Findings: []Finding{}, Worst: s.worst}
 	if r.Worst == nil {
@@ -183,6 +298,11 @@ func (s *summary) report(dump *ingest.Dump, parts []part) Report {
 	slices.SortFunc(r.Routes, func(x, y Route) int {
 		return cmp.Or(cmp.Compare(x.Service, y.Service), cmp.Compare(x.Route, y.Route))
 	})
+	for i, d := range s.a.deps {
+		for _, f := range s.a.findPatterns(int32(i)) {
+			s.file(d.name.caller, "", &f)
+		}
+	}
 	for _, d := range s.a.deps {
 		r.Dependencies = append(r.Dependencies, s.a.finishDep(d))
 	}
@@ -219,7 +339,7 @@ func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
 	if !t.latency.Exact() {
 		r.Warnings = append(r.Warnings, HistogramValues)
 	}
-	if r.Time.Read > 0 {
+	if t.blind {
 		r.Warnings = append(r.Warnings, ConnectInRead)
 	}
 	if !table.tailKnown && r.WithDeadline > 0 {
@@ -237,6 +357,22 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 		Minimum: t.minimum, Ceiling: t.ceiling, Warnings: []Warning{}, DoesNotFit: []string{}}
 	if a.opts.Policy != nil {
 		d.Required = &t.required
+	}
+	d.Hint, d.Hidden = t.hint, t.hidden
+	for _, part := range []struct {
+		from *Sample
+		to   **Latency
+	}{{&t.connect, &d.Connect}, {&t.pool, &d.Pool}, {&t.read, &d.Read}} {
+		if part.from.N() > 0 {
+			l := part.from.Latency()
+			*part.to = &l
+		}
+	}
+	if t.fixed != nil {
+		d.CurrentTimeout = &CurrentTimeout{NS: t.fixed.value, Source: "pile", ShareCut: t.latency.ShareAbove(t.fixed.value)}
+	}
+	if t.deadlines {
+		d.FalseTimeouts, d.LateAnyway = &t.falseCuts, &t.lateCuts
 	}
 	for o, n := range t.outcomes {
 		switch {
@@ -261,7 +397,9 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 	}
 	d.Warnings = append(d.Warnings, d.Latency.Warnings()...)
 	warn(HistogramValues, !t.latency.Exact())
-	warn(ConnectInRead, t.path > 0)
+	warn(ConnectInRead, t.blind)
+	warn(HiddenRetries, t.hidden > 0)
+	warn(TimeoutUnclear, t.unclear)
 	warn(MinimumUnknown, t.minimumInForce == nil)
 	_, high := intervalRanks(t.latency.N(), whole-t.falseTimeouts)
 	warn(FewCeiling, t.ceiling != nil && !t.capped && high > t.latency.N())
@@ -277,8 +415,10 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 }
 
 // input says what was read.
-func (s *summary) input(dump *ingest.Dump, parts []part) Input {
+func (s *summary) input(dump *ingest.Dump, parts []harvest) Input {
 	in := Input{Files: len(dump.Files), Spans: dump.Spans, Traces: len(dump.Traces), Requests: s.requests, Fragments: s.orphans}
+	unknown := s.requests + s.orphans - s.weighed
+	in.Weights = Weights{&s.weighed, &unknown}
 	for _, f := range dump.Files {
 		in.Bytes += f.Bytes
 	}

@@ -13,7 +13,7 @@ import (
 // for each top request and each fragment, by start. Computed timeouts rest on
 // the whole dump.
 func (a *Analysis) Views(trace *ingest.Trace) []View {
-	t := newTraced(trace, &a.opts)
+	t := newTraced(trace, &a.opts, newRecogniser(a.tables), a.links)
 	for _, r := range t.requests {
 		for k := range r.calls {
 			r.calls[k].dep = a.depOf[r.calls[k].to]
@@ -24,7 +24,7 @@ func (a *Analysis) Views(trace *ingest.Trace) []View {
 			ch = a.plan(r)
 		}
 		a.decide(r, ch)
-		a.find(r)
+		r.mark(a.find(r))
 	}
 	var views []View
 	under := t.tops()
@@ -116,8 +116,13 @@ func (a *Analysis) viewCall(r *request, c *call, offset time.Duration) ViewCall 
 	}
 	for i := range c.attempts {
 		t := &c.attempts[i]
-		v.Tries = append(v.Tries, Try{Span: t.span, Start: t.start + offset, End: t.end + offset, Outcome: t.outcome, Hedge: t.hedge})
+		v.Tries = append(v.Tries, Try{Span: t.span, Start: t.start + offset, End: t.end + offset, Outcome: t.outcome, Hedge: t.hedge,
+			Hidden: t.hidden, Phases: t.phases.table(), Rules: TryRules{t.rules.part, t.rules.outcome, t.how}})
 	}
+	if pool, ok := c.poolWait(); ok {
+		v.Pool = &pool
+	}
+	v.Rules = CallRules{c.rules.callee, c.rules.operation}
 	return v
 }
 

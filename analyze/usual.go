@@ -24,6 +24,7 @@ type routeNode struct {
 type routeTable struct {
 	key       routeKey
 	requests  int // all that count
+	writes    int // those whose entry records a deadline
 	ok        int // complete or partial
 	tails     Sample
 	tail      time.Duration // in force: the policy's reserve, else p99 of tails; 0 where neither is known
@@ -77,6 +78,9 @@ func (t *routeTable) learn(r *request) {
 		return
 	}
 	t.requests++
+	if r.writes {
+		t.writes++
+	}
 	if r.failed {
 		return
 	}

@@ -62,6 +62,22 @@ type ViewCall struct {
 	Inferred  bool           `json:"inferred,omitempty"`
 	Path      time.Duration  `json:"path_ns"` // on the path of the request that made it
 	Findings  []FindingCode  `json:"findings"`
+	Rules     CallRules      `json:"rules"`
+}
+
+// CallRules are the ids of the rules that named the callee and the operation.
+type CallRules struct {
+	Callee    string `json:"callee"`
+	Operation string `json:"operation"`
+}
+
+// TryRules are the ids of the rules behind an attempt; "" is a rule that needs no
+// sign. Join is by which it belongs to its call: "R3" and "H5" are inferred from
+// siblings.
+type TryRules struct {
+	Part    string `json:"part"`
+	Outcome string `json:"outcome"`
+	Join    string `json:"join"`
 }
 
 // A Try is one attempt of a call.
@@ -71,7 +87,9 @@ type Try struct {
 	End     time.Duration            `json:"end_ns"`
 	Outcome Outcome                  `json:"outcome"`
 	Hedge   bool                     `json:"hedge"`
-	Phases  map[string]time.Duration `json:"phases"` // null: not recorded
+	Hidden  int                      `json:"hidden_retries,omitempty"` // resends inside, which cannot be told apart
+	Phases  map[string]time.Duration `json:"phases"`                   // null: not recorded
+	Rules   TryRules                 `json:"rules"`
 }
 
 // A ViewNote is a note about a span of the view.

@@ -83,6 +83,19 @@ const (
 	OptionalOnPath    FindingCode = "optional-on-path"
 	RetryBelowMinimum FindingCode = "retry-below-minimum"
 	RetryPastDeadline FindingCode = "retry-past-deadline"
+	TimeoutOverBudget FindingCode = "timeout-over-budget"
+	FixedTimeout      FindingCode = "fixed-timeout"
+	DeadlineWidened   FindingCode = "deadline-widened"
+	DeadlineLost      FindingCode = "deadline-lost"
+	RetryAmplified    FindingCode = "retry-amplified"
+	HedgeEarly        FindingCode = "hedge-early"
+	HedgeLate         FindingCode = "hedge-late"
+	HedgeNotCancelled FindingCode = "hedge-not-cancelled"
+	HedgeLoad         FindingCode = "hedge-load"
+	FalseTimeout      FindingCode = "false-timeout"
+	LateAnyway        FindingCode = "late-anyway"
+	ConnectSlow       FindingCode = "connect-slow"
+	OneInstance       FindingCode = "one-instance"
 )
 
 // FindingCodes lists all codes, with what each means, in the order of the help.
@@ -98,6 +111,19 @@ var FindingCodes = []struct {
 	{WorkPastDeadline, "work ran on after the deadline"},
 	{AbandonedWork, "work ran on after its caller had left"},
 	{OptionalOnPath, "an optional call held the answer beyond its ceiling, or made it late"},
+	{TimeoutOverBudget, "a call had a timeout of its own that exceeded what was left"},
+	{FixedTimeout, "calls are cut by one fixed timeout, whatever is left"},
+	{DeadlineWidened, "a callee was promised more time than was left"},
+	{DeadlineLost, "a callee did not record the deadline that its caller had, and usually does"},
+	{RetryAmplified, "more than 1.1 attempts a call, or retries of what is retried below"},
+	{HedgeEarly, "a second copy was sent before half of the dependency's p95"},
+	{HedgeLate, "a second copy was sent after twice the dependency's p95"},
+	{HedgeNotCancelled, "the copy that lost ran on"},
+	{HedgeLoad, "more second copies than the policy accepts"},
+	{FalseTimeout, "a call was cut whose answer would have come in time"},
+	{LateAnyway, "a call was cut whose answer would have come too late all the same"},
+	{ConnectSlow, "connecting took more than its share of the timeout, or more than 1 s"},
+	{OneInstance, "one instance of the callee holds an outsized share of the slow answers"},
 }
 
 // Warnings about rows.
@@ -116,7 +142,9 @@ const (
 	HistogramValues  Warning = "histogram"        // beyond 2^20 values: quantiles within 0.1 %
 	ManyCallsNoUsual Warning = "usual-calls-untracked"
 	MinimumUnknown   Warning = "minimum-unknown"
-	TailUnknown      Warning = "tail-unknown" // no request shows its own work after an answer: 0 is used in reserves
+	TimeoutUnclear   Warning = "timeout-or-deadline" // a pile of cuts that may be a fixed timeout or the deadline
+	HiddenRetries    Warning = "hidden-retries"      // spans that hide their retries
+	TailUnknown      Warning = "tail-unknown"        // no request shows its own work after an answer: 0 is used in reserves
 )
 
 // WarningText says a warning in words, for a footnote.
@@ -135,6 +163,8 @@ var WarningText = map[Warning]string{
 	HistogramValues:  "more than 2^20 values: quantiles are exact to 0.1 %",
 	ManyCallsNoUsual: "requests with very many calls: calls that are usual but absent are not looked for",
 	MinimumUnknown:   "its minimum is not known: it counts 0 in the reserves of calls before it",
+	TimeoutUnclear:   "calls are cut after one and the same time: a fixed timeout or the deadline, the trace cannot tell",
+	HiddenRetries:    "some spans hide retries inside: they are left out of the latencies of attempts",
 	TailUnknown:      "the own work after the last answer was not seen: the reserve counts it as 0",
 }
 
@@ -151,6 +181,7 @@ const (
 	Abandoned      ingest.Code = "abandoned"       // ran on after its caller had left
 	ClockSkew      ingest.Code = "skew"            // the span's clock was moved
 	SkewTooLarge   ingest.Code = "skew-beyond-max" // skew was proved, but is beyond --max-skew: not moved
+	LostAttempt    ingest.Code = "lost-attempt"    // a callee whose attempt left no span
 )
 
 // NoteText says the codes of notes in words, those of ingest too.
@@ -181,6 +212,7 @@ var NoteText = map[ingest.Code]string{
 	CancelledLoser:       "lost a race: not on the path",
 	Abandoned:            "ran on after its caller had left",
 	ClockSkew:            "the clock of a span was moved",
+	LostAttempt:          "a callee worked for a call whose attempt left no span",
 	SkewTooLarge:         "a clock is wrong by more than --max-skew: not moved",
 	BadDeadline:          "a recorded deadline that cannot be read was ignored",
 }

@@ -23,7 +23,8 @@ type work struct {
 	caused   bool  // began elsewhere: counted there
 	total    time.Duration
 	spans    int
-	services []ServiceWork
+	services []ServiceWork // nil: not about work
+	detail   *Detail
 }
 
 const never = time.Duration(math.MaxInt64)
@@ -71,7 +72,16 @@ func (t *traced) findWork() {
 		}
 		r := t.request[i]
 		d := t.requests[r].deadline
-		if d == nil || s.End-d.at <= d.doubt || min(s.End, leftAt[i]) <= d.at {
+		if d == nil {
+			continue
+		}
+		// Whose caller left at the deadline, give or take the moment that takes,
+		// works on for nobody from then on: that is counted as abandoned.
+		least := d.doubt
+		if leftAt[i] != never {
+			least = max(least, d.tolerated())
+		}
+		if min(s.End, leftAt[i])-d.at <= least {
 			continue
 		}
 		if late[d.origin] == nil {
@@ -120,12 +130,8 @@ func (t *traced) report(by int32, ran *runOn, code FindingCode, since time.Durat
 	r := t.requests[t.request[by]]
 	s := &t.Spans[by]
 	w := work{code: code, span: s.ID, file: s.File, position: s.Position, start: t.Epoch + int64(since), caused: caused}
-	if a := t.attempt[by]; a >= 0 && code == AbandonedWork {
-		for k := range r.calls {
-			if slices.ContainsFunc(r.calls[k].attempts, func(x attempt) bool { return x.at == t.attempts[a].at }) {
-				w.to = r.calls[k].to
-			}
-		}
+	if u := t.unit[by]; u >= 0 && code == AbandonedWork {
+		w.to = r.calls[t.units[u].calls].to
 	}
 	w.services = ran.services()
 	for _, s := range w.services {

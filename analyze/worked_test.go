@@ -30,6 +30,7 @@ func worked(t *testing.T, texts ...string) *ingest.Dump {
 			if method := spans[k].Attr("http.request.method"); method != "" {
 				spans[k].Name = method
 			}
+			spans[k].Name, _, _ = strings.Cut(spans[k].Name, "#") // a second span of that name
 		}
 		trace := ingest.NewTrace(ingest.TraceID{15: byte(i + 1)}, shapeBase, spans)
 		dump.Traces = append(dump.Traces, trace)
@@ -167,7 +168,7 @@ s c 15 80 k=SERVER s=db h=B %s
 				o.Policy = policy(t, test.policy)
 			}
 			dump := worked(t, fmt.Sprintf(chain, test.root, test.client, test.server))
-			tr := newTraced(dump.Traces[0], &o)
+			tr := newTraced(dump.Traces[0], &o, newRecogniser(&builtIn), nil)
 			got := map[string]string{}
 			for _, r := range tr.requests {
 				if r.deadline != nil {
@@ -199,7 +200,7 @@ g R 50 150 k=INTERNAL s=web
 c g 60 140 k=CLIENT s=web
 s c 65 130 k=SERVER s=log
 `)
-	for _, r := range newTraced(dump.Traces[0], &Options{Deadline: ms(90)}).requests {
+	for _, r := range newTraced(dump.Traces[0], &Options{Deadline: ms(90)}, newRecogniser(&builtIn), nil).requests {
 		if has := r.deadline != nil; has != (r.service == "web") {
 			t.Errorf("%s has a deadline: %v", r.service, has)
 		}
@@ -217,7 +218,7 @@ k s 30 40 k=CLIENT s=db h=B
 l k 31 39 k=SERVER s=own h=B
 `)
 	doubt := map[string]time.Duration{}
-	for _, r := range newTraced(dump.Traces[0], &Options{}).requests {
+	for _, r := range newTraced(dump.Traces[0], &Options{}, newRecogniser(&builtIn), nil).requests {
 		doubt[r.service] = r.deadline.doubt
 	}
 	want(t, "doubt", doubt, map[string]time.Duration{"web": ms(1), "db": ms(12), "own": ms(12)})
@@ -456,7 +457,7 @@ func TestReportProperties(t *testing.T) {
 		d := dump(shapeBase, same)
 		a := Run(d, o)
 		for _, trace := range d.Traces {
-			for _, r := range newTraced(trace, &o).requests {
+			for _, r := range newTraced(trace, &o, newRecogniser(&builtIn), nil).requests {
 				u := r.time
 				if sum := u.Own + u.Connect + u.Read + u.Retry + u.RetryWait + u.Hedge + u.Messaging + u.Unknown; !r.broken && (sum != r.duration || u.Total != r.duration) {
 					t.Fatalf("request %s of %v: categories sum to %v, total %v", r.span, r.duration, sum, u.Total)

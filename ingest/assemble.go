@@ -11,23 +11,25 @@ import (
 // NewTrace assembles a trace from its spans: sorts them, drops copies, links
 // parents and notes repairs. Start and End count from epoch; the trace's own
 // Epoch is the earliest start. Parent is ignored and computed from ParentID.
-// The spans are copied; a nil Resource is taken as an empty one.
+// Times of events count from epoch as well, and events are sorted. The spans
+// are copied; a nil Resource is taken as an empty one.
 func NewTrace(id TraceID, epoch int64, spans []Span) *Trace {
-	refs := make([]*Span, len(spans))
-	for i := range spans {
-		refs[i] = &spans[i]
+	own := slices.Clone(spans)
+	for i := range own {
+		own[i].Events = slices.Clone(own[i].Events)
 	}
-	return assemble(id, epoch, refs)
+	return assemble(id, epoch, own)
 }
 
-// assemble builds a trace; the steps are those of doc.go.
-func assemble(id TraceID, epoch int64, refs []*Span) *Trace {
+// assemble builds a trace; the steps are those of doc.go. It copies the spans
+// and writes to their events.
+func assemble(id TraceID, epoch int64, spans []Span) *Trace {
 	t := &Trace{ID: id, Epoch: epoch}
-	origin := earliest(refs)
+	origin := earliest(spans)
 	t.Epoch += int64(origin)
-	t.Spans = make([]Span, len(refs))
-	for i, at := range order(refs, origin) {
-		t.Spans[i] = *refs[at]
+	t.Spans = make([]Span, len(spans))
+	for i, at := range order(spans, origin) {
+		t.Spans[i] = spans[at]
 		t.Spans[i].place(origin)
 	}
 	sortTies(t.Spans)
@@ -45,6 +47,21 @@ var noResource = new(Resource)
 // place moves the span to where it stands in a trace that begins at origin,
 // and repairs its times.
 func (s *Span) place(origin time.Duration) {
+	s.placeTimes(origin)
+	if len(s.Events) == 0 {
+		return
+	}
+	for i := range s.Events {
+		if e := &s.Events[i]; e.At == noTime {
+			e.At = s.Start
+		} else {
+			e.At -= origin
+		}
+	}
+	slices.SortFunc(s.Events, compareEvents)
+}
+
+func (s *Span) placeTimes(origin time.Duration) {
 	s.Parent = -1
 	if s.Resource == nil {
 		s.Resource = noResource
@@ -79,10 +96,10 @@ func (s *Span) begin() (at time.Duration, known bool) {
 	return s.Start, true
 }
 
-func earliest(refs []*Span) time.Duration {
+func earliest(spans []Span) time.Duration {
 	first, some := time.Duration(math.MaxInt64), false
-	for _, s := range refs {
-		if at, known := s.begin(); known {
+	for i := range spans {
+		if at, known := spans[i].begin(); known {
 			first, some = min(first, at), true
 		}
 	}
@@ -94,14 +111,15 @@ func earliest(refs []*Span) time.Duration {
 
 // order returns the indexes of the spans sorted by (Start, ID). Only the small
 // keys are moved about.
-func order(refs []*Span, origin time.Duration) []int32 {
+func order(spans []Span, origin time.Duration) []int32 {
 	type key struct {
 		start time.Duration
 		id    uint64
 		at    int32
 	}
-	keys := make([]key, len(refs))
-	for i, s := range refs {
+	keys := make([]key, len(spans))
+	for i := range spans {
+		s := &spans[i]
 		start, known := s.begin()
 		if !known {
 			start = origin
@@ -161,6 +179,8 @@ func compareSpans(a, b *Span) int {
 		compareBools(a.FollowsFrom, b.FollowsFrom),
 		compareAttrs(a.Resource.Attrs, b.Resource.Attrs),
 		compareAttrs(a.Attrs, b.Attrs),
+		slices.CompareFunc(a.Events, b.Events, compareEvents),
+		slices.CompareFunc(a.Links, b.Links, compareLinks),
 	)
 }
 
@@ -178,6 +198,15 @@ func compareAttrs(a, b []Attr) int {
 	return slices.CompareFunc(a, b, func(a, b Attr) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
 	})
+}
+
+// compareEvents is a total order: by time, then name, then content.
+func compareEvents(a, b Event) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Name, b.Name), compareAttrs(a.Attrs, b.Attrs))
+}
+
+func compareLinks(a, b Link) int {
+	return cmp.Or(slices.Compare(a.TraceID[:], b.TraceID[:]), slices.Compare(a.SpanID[:], b.SpanID[:]))
 }
 
 // dropCopies drops exact copies, and unfinished versions of a span of which

@@ -155,6 +155,58 @@ func TestNewTraceTimes(t *testing.T) {
 	}
 }
 
+// Events move with their span's trace, are sorted, and stand at the start of
+// their span where they have no time.
+func TestNewTraceEvents(t *testing.T) {
+	events := []Event{{Name: "c", At: 7 * ms}, {Name: "b", At: noTime}, {Name: "a", At: 7 * ms}, {Name: "a", At: 1 * ms, Attrs: []Attr{{"k", "v"}}}}
+	spans := []Span{row{1, 0, Server, "a", "A", 5 * ms, 9 * ms, 0}.span(), row{2, 1, Internal, "a", "B", 6 * ms, 7 * ms, 0}.span(), row{3, 1, Internal, "a", "C", 0, 0, NoStart | NoEnd}.span()}
+	for i := range spans {
+		spans[i].Events = events
+	}
+	trace := NewTrace(TraceID{1}, 0, spans)
+	if breaches := trace.Check(); breaches != nil {
+		t.Errorf("breaches:\n%s", strings.Join(breaches, "\n"))
+	}
+	for i, want := range []string{"[{a -4ms [{k v}]} {b 0s []} {a 2ms []} {c 2ms []}]", "[{a -4ms [{k v}]} {b 0s []} {a 2ms []} {c 2ms []}]", "[{a -4ms [{k v}]} {b 1ms []} {a 2ms []} {c 2ms []}]"} {
+		if got := fmt.Sprint(trace.Spans[i].Events); got != want {
+			t.Errorf("%s: %s, want %s", trace.Spans[i].Name, got, want)
+		}
+	}
+	if events[0].At != 7*ms || events[1].At != noTime {
+		t.Errorf("the caller's events were written to: %v", events)
+	}
+}
+
+// Spans that differ in an event or a link only are no copies of each other.
+func TestEventsAndLinksAreContent(t *testing.T) {
+	base := row{1, 0, Server, "a", "A", 5 * ms, 9 * ms, 0}.span()
+	variants := []func(*Span){
+		func(s *Span) {},
+		func(s *Span) { s.Events = []Event{{Name: "e"}} },
+		func(s *Span) { s.Events = []Event{{Name: "e", At: 1}} },
+		func(s *Span) { s.Events = []Event{{Name: "e", Attrs: []Attr{{"k", "v"}}}} },
+		func(s *Span) { s.Events = []Event{{Name: "e"}, {Name: "f"}} },
+		func(s *Span) { s.Links = []Link{{SpanID: SpanID{1}}} },
+		func(s *Span) { s.Links = []Link{{TraceID: TraceID{1}}} },
+	}
+	var spans []Span
+	for _, change := range variants {
+		for range 2 {
+			s := base
+			change(&s)
+			spans = append(spans, s)
+		}
+	}
+	want := NewTrace(TraceID{1}, 0, spans)
+	if n := len(want.Spans); n != len(variants) {
+		t.Errorf("%d spans, want %d", n, len(variants))
+	}
+	slices.Reverse(spans)
+	if diff := cmp.Diff(want, NewTrace(TraceID{1}, 0, spans)); diff != "" {
+		t.Errorf("in reverse (-want +got):\n%s", diff)
+	}
+}
+
 // The amount of a late-span note is how late it was.
 func TestLateAmount(t *testing.T) {
 	trace := build([]row{{1, 0, Server, "a", "A", 0, 9 * ms, 0}, {2, 1, Internal, "a", "B", 1 * ms, 11*ms + time.Minute, 0}})
@@ -209,12 +261,19 @@ func TestLargeTraces(t *testing.T) {
 func TestNewTraceProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spans := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Span {
-			return row{
+			s := row{
 				byte(rapid.IntRange(0, 5).Draw(t, "id")), byte(rapid.IntRange(0, 5).Draw(t, "parent")),
 				Kind(rapid.IntRange(0, 5).Draw(t, "kind")), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "service"),
 				rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name"), time.Duration(rapid.IntRange(-2, 2).Draw(t, "start")),
 				time.Duration(rapid.IntRange(-2, 3).Draw(t, "end")), Defect(rapid.IntRange(0, 7).Draw(t, "defect")),
 			}.span()
+			for range rapid.IntRange(0, 2).Draw(t, "events") {
+				s.Events = append(s.Events, Event{Name: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "event"), At: time.Duration(rapid.IntRange(-2, 2).Draw(t, "at"))})
+			}
+			if rapid.Bool().Draw(t, "linked") {
+				s.Links = []Link{{SpanID: SpanID{1}}}
+			}
+			return s
 		}), 1, 12).Draw(t, "spans")
 		epoch := rapid.Int64Range(0, 1<<40).Draw(t, "epoch")
 		want := NewTrace(TraceID{1}, epoch, spans)
@@ -226,10 +285,18 @@ func TestNewTraceProperties(t *testing.T) {
 			t.Errorf("shuffled (-want +got):\n%s", diff)
 		}
 		// Moving everything by the same time moves the epoch only.
+		timed := slices.ContainsFunc(spans, func(s Span) bool { return s.Defect&(NoStart|NoEnd) != NoStart|NoEnd })
 		moved := slices.Clone(spans)
 		for i := range moved {
 			moved[i].Start += 7
 			moved[i].End += 7
+			if !timed {
+				continue // the epoch does not move, and the events stay where they are
+			}
+			moved[i].Events = slices.Clone(moved[i].Events)
+			for k := range moved[i].Events {
+				moved[i].Events[k].At += 7
+			}
 		}
 		got = NewTrace(TraceID{1}, epoch, moved)
 		got.Epoch = want.Epoch
@@ -254,6 +321,8 @@ func TestCheckFindsBreaches(t *testing.T) {
 		"cycle":           func(t *Trace) { t.Spans[0].Parent, t.Spans[0].ParentID = 1, t.Spans[1].ID },
 		"no note":         func(t *Trace) { t.Spans[1].Parent = -1 },
 		"attributes":      func(t *Trace) { t.Spans[1].Attrs = []Attr{{"b", ""}, {"a", ""}} },
+		"events":          func(t *Trace) { t.Spans[1].Events = []Event{{Name: "b"}, {Name: "a"}} },
+		"event":           func(t *Trace) { t.Spans[1].Events = []Event{{Attrs: []Attr{{"b", ""}, {"a", ""}}}} },
 		"resource":        func(t *Trace) { t.Spans[1].Resource = nil },
 		"kind":            func(t *Trace) { t.Spans[1].Kind = 9 },
 		"order of notes":  func(t *Trace) { t.Notes = []TraceNote{{Code: LateSpan, Span: 1}, {Code: LateSpan}} },

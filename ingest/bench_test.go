@@ -93,13 +93,18 @@ func BenchmarkDecodeJSON(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		b.ReportAllocs()
-		s := newSink(newKeeper(benchKeep), newResources(), 1)
+		s := newSink(Options{Keep: benchKeep}, newResources(), 1)
+		spans := 0
 		for b.Loop() {
-			s.records, s.full = s.records[:0], nil
+			spans = 0
 			t := jsonText{sink: s}
-			t.decode(text, 0, endOfInput)
+			for _, line := range lines {
+				t.decode(line, 0, endOfInput)
+				spans += len(s.records)
+				s.records = s.records[:0]
+			}
 		}
-		report(b, len(s.records))
+		report(b, spans)
 	})
 	b.Run("pdata", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
@@ -129,15 +134,18 @@ func BenchmarkDecodeProto(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		b.SetBytes(int64(size))
 		b.ReportAllocs()
-		s := newSink(newKeeper(benchKeep), newResources(), 1)
+		s := newSink(Options{Keep: benchKeep}, newResources(), 1)
+		spans := 0
 		for b.Loop() {
-			s.records, s.full = s.records[:0], nil
+			spans = 0
 			p := protoBytes{sink: s}
 			for _, m := range messages {
 				p.decode(m, 0, false)
+				spans += len(s.records)
+				s.records = s.records[:0]
 			}
 		}
-		report(b, len(s.records))
+		report(b, spans)
 	})
 	b.Run("pdata", func(b *testing.B) {
 		b.SetBytes(int64(size))
@@ -151,4 +159,37 @@ func BenchmarkDecodeProto(b *testing.B) {
 		}
 		report(b, 20_000)
 	})
+}
+
+// BenchmarkRead times reading a file to its traces: run it with -cpu 1,2.
+func BenchmarkRead(b *testing.B) {
+	forms := map[string]func(ptrace.Traces) ([]byte, error){
+		"JSON":  new(ptrace.JSONMarshaler).MarshalTraces,
+		"proto": new(ptrace.ProtoMarshaler).MarshalTraces,
+	}
+	messages := dump(100_000)
+	for _, form := range sortedKeys(forms) {
+		var content []byte
+		for _, td := range messages {
+			m, err := forms[form](td)
+			if err != nil {
+				b.Fatal(err)
+			}
+			content = append(content, m...)
+			if form == "JSON" {
+				content = append(content, '\n')
+			}
+		}
+		path := write(b, form, content)
+		b.Run(form, func(b *testing.B) {
+			b.SetBytes(int64(len(content)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if d, err := Read(b.Context(), []string{path}, Options{Keep: benchKeep}); err != nil || d.Spans != 100_000 {
+					b.Fatal(d.Spans, err)
+				}
+			}
+			report(b, 100_000)
+		})
+	}
 }

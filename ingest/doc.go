@@ -10,8 +10,15 @@
 //	  or in an array
 //	OTLP protobuf, one message or several back to back     field 1
 //	the same with a big-endian length before each message  a chain of lengths
-//	gzip and zstd around any of these, also several times  magic number
 //	a length and one zstd frame a message                  a chain of lengths
+//	Jaeger (UI, API, protobuf JSON, Elasticsearch),        keys of an object, in
+//	  Zipkin 1 and 2, Tempo, Aspire, bare ResourceSpans,   an answer's envelope
+//	  stdouttrace of Go, console of Python, otel-cli, rows or not (jsonForms)
+//	  of ClickHouse, VictoriaTraces and Quickwit
+//
+// Around any of these, several times: gzip, zstd, tar, zip, UTF-16, the log of a
+// container (CRI, Docker), the prefix of a logger. What is known and not read is
+// refused by name, with what would do (signs).
 //
 // What comes out: one Trace for each trace id over all inputs, and one for each
 // span without a trace id. The result does not depend on the order of the
@@ -21,13 +28,17 @@
 // The pipeline:
 //
 //  1. expand (files.go) turns paths into a sorted list of files.
-//  2. tell (sniff.go) finds the form by the first bytes; unwrap.go takes
-//     compression off until nothing is left to unwrap.
-//  3. split.go cuts the content into units that can be decoded alone.
+//  2. tell (sniff.go) finds the form by the first bytes; take (unwrap.go,
+//     archive.go, loglines.go) unwraps until nothing is left to unwrap.
+//  3. split.go cuts the content into units that can be decoded alone; rotate.go
+//     joins a line that was cut between two files.
 //  4. Workers (worker.go) decode units into records: jsontext.go, otlpjson.go
-//     and jsonvalue.go on top of json.go; proto.go and protovalue.go on top of
-//     protowire.go. Attributes that Options.Keep does not ask for are skipped
-//     without being built. Both end in a sink (sink.go).
+//     and jsonvalue.go on top of json.go, and one file for each other form of
+//     JSON on top of native.go; proto.go and protovalue.go on top of
+//     protowire.go. Attributes and events that Options does not ask for are
+//     skipped without being built, and what has the usual shape is read by the
+//     short ways of jsonusual.go, usualField and usualAttributes. All end in a
+//     sink (sink.go), which packs the records (record.go).
 //  5. group (group.go) collects the records of each trace id.
 //  6. assemble (assemble.go, link.go) builds each trace: place spans in time,
 //     sort, drop copies, link parents, cut cycles, note.
@@ -37,8 +48,8 @@
 //
 // Terms:
 //
-//   - content: the bytes of a file after all unwrapping. Positions are offsets
-//     in it.
+//   - content: the bytes of a file, or of a file in an archive, after all
+//     unwrapping. Positions are offsets in it.
 //   - value: one JSON value at the top level of a text. message: one protobuf
 //     message.
 //   - unit: a piece of content that one worker decodes.

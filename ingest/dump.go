@@ -13,6 +13,11 @@ type Options struct {
 	// key that ends in * keeps every key with that prefix. Values of service.name
 	// and the span's own fields are always kept.
 	Keep []string
+	// Events lists the names of events to keep, with * at the end as in Keep. Of
+	// their attributes, Keep decides.
+	Events []string
+	// Links keeps the links of spans.
+	Links bool
 	// Workers is the number of goroutines that decode; 0 means one a
 	// processor. The result does not depend on it.
 	Workers int

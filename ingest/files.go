@@ -16,11 +16,14 @@ type input struct {
 	path  string // "-": stdin
 	size  int64  // bytes on disk; 0: unknown
 	named bool   // by the user, not found in a folder
+
+	stream, stamp string // see rotation
 }
 
-// expand turns what the user named into the files to read, sorted by path.
-// Folders are walked, patterns matched, and a file named twice is read once.
-// A path that leads nowhere is an error whatever the others give.
+// expand turns what the user named into the files to read, sorted by path, and
+// those of one rotation by time. Folders are walked, patterns matched, and a
+// file named twice is read once. A path that leads nowhere is an error whatever
+// the others give.
 func expand(paths []string) ([]input, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no input named")
@@ -35,6 +38,7 @@ func expand(paths []string) ([]input, error) {
 		asked = asked || have.named
 		if !ok || path < have.path {
 			in := input{path: path}
+			in.stream, in.stamp = rotation(path)
 			if info.Mode().IsRegular() {
 				in.size = info.Size()
 			}
@@ -45,7 +49,7 @@ func expand(paths []string) ([]input, error) {
 	}
 	for _, path := range paths {
 		if path == "-" {
-			named["-"] = input{path: "-", named: true}
+			named["-"] = input{path: "-", named: true, stream: "-"}
 			continue
 		}
 		matches := []string{path}
@@ -67,7 +71,7 @@ func expand(paths []string) ([]input, error) {
 	for _, in := range named {
 		inputs = append(inputs, in)
 	}
-	slices.SortFunc(inputs, func(a, b input) int { return strings.Compare(a.path, b.path) })
+	slices.SortFunc(inputs, func(a, b input) int { return compareRotation(a, b) })
 	return inputs, nil
 }
 

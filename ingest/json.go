@@ -141,7 +141,9 @@ func (j *jsonScanner) word() []byte {
 	case 'n':
 		j.null()
 		return nil
-	case '{', '[', 0:
+	case '{':
+		return j.long()
+	case '[', 0:
 		j.unexpected("want a number or a string")
 		return nil
 	}

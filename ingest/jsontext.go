@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"strconv"
+	"strings"
 )
 
 // jsonText decodes runs of JSON text: values one after the other, with or
@@ -14,46 +15,127 @@ type jsonText struct {
 
 	saved    int   // index after the last span read: what lies before is not lost
 	deferred []int // offsets of scopes under the old name, see resourceSpans
+
+	// forms and keys are jsonForms and signKeys: the readers in the table, which
+	// read what is inside, cannot name it.
+	forms []jsonForm
+	keys  map[string]string
+
+	rescanned int      // bytes, see resume
+	astray    bool     // a value broke, and the next may be a piece of it
+	members   []member // of the objects being read, the outermost first
+	envelopes int      // that are open
+	goValues  bool     // see goValue
+	jaeger    jaegerState
+	zipkin    zipkinState
+	path      []byte // keys of the nested attribute being decoded
 }
 
-// A jsonForm says what is done with a top-level object that has the key.
+// A jsonForm tells a form of JSON by the keys of a top-level object.
 type jsonForm struct {
-	key  string
-	read func(*jsonText) bool // consumes the value; nil: the form is known and not read
-	name string               // for messages
+	keys  string // all of these, divided by spaces
+	first byte   // what the value of the first begins with; 0: anything
+	// read consumes the object; nil: the form is known and not read. Where the
+	// text breaks off within the object, it is called to save what came before.
+	read func(*jsonText, *object)
+	name string // for messages; where the form is not read, with what would do
 }
 
-// jsonForms are looked up for each key of a top-level object; the first key
-// that is here decides.
+// jsonForms are tried in order on each object at the top, or in an envelope,
+// that is no OTLP (otlpKey).
 var jsonForms = []jsonForm{
-	{"resourceSpans", (*jsonText).traces, "OTLP"},
-	{"resource_spans", (*jsonText).traces, "OTLP"},
-	{"resourceLogs", (*jsonText).other, "OTLP logs"},
-	{"resource_logs", (*jsonText).other, "OTLP logs"},
-	{"resourceMetrics", (*jsonText).other, "OTLP metrics"},
-	{"resource_metrics", (*jsonText).other, "OTLP metrics"},
-	{"resourceProfiles", (*jsonText).other, "OTLP profiles"},
-	{"resource_profiles", (*jsonText).other, "OTLP profiles"},
-	{"batches", nil, "an answer of Tempo's API (batches)" + notYet},
-	{"trace", nil, "an answer of Tempo's API (trace)" + notYet},
-	{"result", nil, "an answer of Jaeger's API (result)" + notYet},
-	{"data", nil, "an answer of Jaeger's API or of Aspire (data)" + notYet},
-	{"traces", nil, "a search result (traces), which holds no spans: fetch the traces by id"},
-	{"scopeSpans", nil, "bare OTLP ResourceSpans" + notYet},
-	{"scope_spans", nil, "bare OTLP ResourceSpans" + notYet},
-	{"processes", nil, "a trace of Jaeger's UI" + notYet},
-	{"traceID", nil, "a Jaeger span" + notYet},
-	{"localEndpoint", nil, "a Zipkin span" + notYet},
-	{"binaryAnnotations", nil, "a Zipkin v1 span" + notYet},
-	{"SpanContext", nil, "a span of Go's stdouttrace" + notYet},
-	{"SpanAttributes", nil, "a row of ClickHouse's otel_traces" + notYet},
-	{"span_start_timestamp_nanos", nil, "a Quickwit document" + notYet},
-	{"traceId", nil, "a span of Jaeger or Zipkin" + notYet},
-	{"trace_id", nil, "a single span outside OTLP" + notYet},
-	{"context", nil, "a span of Python's console exporter" + notYet},
+	// Envelopes first, and what is known by one key.
+	{"trace", '{', (*jsonText).tempoTrace, "an answer of Tempo's API"},
+	{"traces", '[', nil, "a search result of Tempo's API, which holds no whole traces: fetch them by id, with /api/v2/traces/<id>"},
+	{"data", 0, (*jsonText).inside, "an answer of Jaeger's or Aspire's API"},
+	{"result", 0, (*jsonText).inside, "an answer of Jaeger's API, version 3"},
+	{"responses", '[', (*jsonText).inside, "an answer of Elasticsearch"},
+	{"hits", 0, (*jsonText).inside, "an answer of Elasticsearch or Quickwit"},
+	{"_source", '{', (*jsonText).inside, "a document of Elasticsearch"},
+	{"scopeSpans", '[', (*jsonText).bareSpans, "a bare ResourceSpans"},
+	{"scope_spans", '[', (*jsonText).bareSpans, "a bare ResourceSpans"},
+	{"instrumentationLibrarySpans", '[', (*jsonText).bareSpans, "a bare ResourceSpans"},
+	{"scopeLogs", '[', (*jsonText).otherSignals, "a bare ResourceLogs"},
+	{"scopeMetrics", '[', (*jsonText).otherSignals, "a bare ResourceMetrics"},
+	// Traces and spans.
+	{"spans processes", '[', (*jsonText).jaegerTrace, "a trace of Jaeger's UI"},
+	{"spans traceID", '[', (*jsonText).jaegerTrace, "a trace of Jaeger's UI"},
+	{"spans process", '[', (*jsonText).jaegerTrace, "a batch of Jaeger"},
+	{"operationName spanID process", 0, (*jsonText).jaegerDocument, "a Jaeger document of Elasticsearch"},
+	{"operationName spanID", 0, (*jsonText).jaegerAlone, "a Jaeger span"},
+	{"operationName spanId", 0, (*jsonText).jaegerAlone, "a Jaeger span"},
+	{"id traceId attributes", '"', nil, "a span of JavaScript's console exporter" + useOTLP},
+	{"id traceId", '"', (*jsonText).zipkinSpan, "a Zipkin span"},
+	{"SpanContext StartTime", '{', (*jsonText).stdouttraceSpan, "a span of Go's stdouttrace"},
+	{"context start_time", '{', (*jsonText).pythonSpan, "a span of Python's console exporter"},
+	{"SpanAttributes TraceId", 0, (*jsonText).clickhouseRow, "a row of ClickHouse's otel_traces"},
+	{"span_start_timestamp_nanos", 0, (*jsonText).quickwitRow, "a Quickwit document"},
+	{"resource_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
+	{"spans", '[', (*jsonText).jaegerTrace, "a list of spans"},
+	{"trace_id_idx", 0, (*jsonText).nothing, "an index of VictoriaTraces"},
+	{"start_time_unix_nano span_id", 0, (*jsonText).bareSpan, "a bare OTLP span"},
+	// What looks like a span and is of no form above.
+	{"startTimeUnixNano spanId", 0, nil, "an OTLP span without its resource" + useOTLP},
+	{"spanContext", '{', nil, "a span of JavaScript's SDK" + useOTLP},
+	{"list", '[', nil, "an answer of SigNoz's query API" + useOTLP},
+	{"traceID", 0, nil, "a span of no known form (traceID)" + useOTLP},
+	{"traceId", 0, nil, "a span of no known form (traceId)" + useOTLP},
+	{"trace_id", 0, nil, "a span of no known form (trace_id)" + useOTLP},
+	{"TraceId", 0, nil, "a span of no known form (TraceId)" + useOTLP},
 }
 
-const notYet = ", a form that is not read"
+// maxEnvelopes is how many envelopes of an API may lie in each other. An answer
+// to several searches of Elasticsearch has five.
+const maxEnvelopes = 6
+
+// signKeys are the keys that jsonForms are told by, and those that readers of
+// envelopes ask for.
+var signKeys = func() map[string]string {
+	keys := map[string]string{"status": "status", "message": "message"}
+	for _, form := range jsonForms {
+		for key := range strings.FieldsSeq(form.keys) {
+			keys[key] = key
+		}
+	}
+	return keys
+}()
+
+// An object is one at the top, or in an envelope, that is no OTLP.
+type object struct {
+	start, end int  // end is the index behind it, or where the text breaks off
+	cut        bool // it does
+	members    []member
+	form       *jsonForm
+}
+
+// A member is a key of an object that says something about its form.
+type member struct {
+	key string
+	at  int // index of the value
+}
+
+// member returns the index of the key's value, 0 if there is none.
+func (o *object) member(key string) int {
+	for _, m := range o.members {
+		if m.key == key {
+			return m.at
+		}
+	}
+	return 0
+}
+
+// is reports whether the object has the form.
+func (o *object) is(form *jsonForm, buf []byte) bool {
+	first := true
+	for key := range strings.FieldsSeq(form.keys) {
+		at := o.member(key)
+		if at == 0 || first && form.first != 0 && (at >= len(buf) || buf[at] != form.first) {
+			return false
+		}
+		first = false
+	}
+	return true
+}
 
 func (t *jsonText) offset() int64 { return t.offsetOf(t.pos) }
 
@@ -66,6 +148,8 @@ func (t *jsonText) offsetOf(index int) int64 { return t.base + int64(index) }
 // before: where a writer died within a line, the next one wrote on.
 func (t *jsonText) decode(buf []byte, base int64, tail string) (inside bool) {
 	t.pos, t.base, t.why, t.saved = 0, base, "", 0
+	t.forms, t.keys, t.members, t.envelopes, t.rescanned = jsonForms, signKeys, t.members[:0], 0, 0
+	t.astray = false
 	for end := 0; end < len(buf); {
 		end = nextRecord(buf, end)
 		t.buf = buf[:end]
@@ -102,10 +186,14 @@ func (t *jsonText) run(tail string) (inside bool) {
 			t.pos++
 		case c == 0xEF && bytes.HasPrefix(t.buf[t.pos:], bom):
 			t.pos += len(bom)
-		case c == '{' && t.top():
+		case c == '{' && t.topAt(start):
 		case c == 'n' && t.null():
+		case c != '{' && t.logged():
 		default:
 			start = max(start, t.saved)
+			if t.why == endOfInput && t.resume(start) {
+				continue
+			}
 			if t.why != endOfInput || tail == "" {
 				t.garbage(start)
 				continue
@@ -121,6 +209,32 @@ func (t *jsonText) run(tail string) (inside bool) {
 	return false
 }
 
+// topAt reads the object at the index. One that begins its line is no piece of
+// a broken one.
+func (t *jsonText) topAt(start int) bool {
+	t.astray = t.astray && start > 0 && t.buf[start-1] != '\n'
+	return t.top()
+}
+
+// maxRescans is how many times its length a text may be gone through again
+// because of values without an end.
+const maxRescans = 16
+
+// resume goes on after a value that has no end, at the next line that begins
+// with an object and a key: where one object stands on a line, a line was cut,
+// and the brackets of the others were taken for its own.
+func (t *jsonText) resume(start int) bool {
+	at := bytes.Index(t.buf[start:], []byte("\n{\""))
+	if at < 0 || t.rescanned > maxRescans*len(t.buf) {
+		return false
+	}
+	t.rescanned += len(t.buf) - start - at
+	t.pos, t.why = start+at+1, ""
+	t.odd(t.offsetOf(start), "broken JSON (a value without an end), begins "+quoteHead(t.buf[start:]))
+	t.unreadable(t.offsetOf(start), int64(at+1), "a value without an end")
+	return true
+}
+
 var bom = []byte{0xEF, 0xBB, 0xBF}
 
 // isFiller reports whether the byte may stand between values. The brackets and
@@ -134,6 +248,31 @@ func isFiller(c byte) bool {
 	return false
 }
 
+// maxPrefix is how many bytes of a line may stand before its JSON.
+const maxPrefix = 1 << 10
+
+// logged reads an object that a logger put into its line: INFO: {"resource":…
+// What stands before is of no use and no loss.
+func (t *jsonText) logged() bool {
+	at := behindText(t.buf[t.pos:])
+	if at == 0 {
+		return false
+	}
+	t.pos, t.why = t.pos+at, ""
+	return t.top()
+}
+
+// behindText returns the index of the object that begins in the first line of b
+// behind other text, 0 if there is none. Text with a quote in it is JSON.
+func behindText(b []byte) int {
+	b = b[:min(len(b), maxPrefix)]
+	at := bytes.IndexAny(b, "{\"\n")
+	if at <= 0 || at+1 >= len(b) || b[at] != '{' || b[at+1] != '"' {
+		return 0
+	}
+	return at
+}
+
 // garbage gives up what began at start and goes on at the next line that
 // starts a value.
 func (t *jsonText) garbage(start int) {
@@ -144,7 +283,7 @@ func (t *jsonText) garbage(start int) {
 	} else {
 		t.odd(t.offsetOf(start), "broken JSON ("+why+"), begins "+quoteHead(t.buf[start:]))
 	}
-	t.why = ""
+	t.why, t.astray = "", true
 	// The failure may have been seen on the line after the broken one.
 	end := max(t.pos, start)
 	for end > start && isFiller(t.buf[end-1]) {
@@ -166,7 +305,8 @@ func quoteHead(b []byte) string {
 }
 
 // nextValueLine returns the index of the first line after i whose first byte
-// other than white space is an opening bracket, or len(b).
+// other than white space is an opening bracket, or in which an object begins
+// behind other text, or len(b).
 func nextValueLine(b []byte, i int) int {
 	for {
 		at := bytes.IndexByte(b[i:], '\n')
@@ -183,58 +323,128 @@ func nextValueLine(b []byte, i int) int {
 			}
 			break
 		}
+		if behindText(b[i:]) > 0 {
+			return i
+		}
 	}
 }
 
-// top reads a top-level object.
+// top reads an object at the top or in an envelope. OTLP is read on the way.
+// The form of anything else is told once all its keys are known, and it is read
+// in a second round.
 func (t *jsonText) top() bool {
-	start := t.offset()
-	form := -1
-	some := false
+	o := object{start: t.pos}
+	from := len(t.members)
+	defer func() { t.members = t.members[:from] }()
+	some, otlp := false, false
 	t.pos++
 	for first := true; t.more('}', first); first = false {
 		key := t.key()
 		if t.why != "" {
-			return false
+			break
 		}
 		some = true
-		at := formOf(key)
-		if at >= 0 && jsonForms[at].read != nil {
-			form = at
-			if !jsonForms[at].read(t) {
-				return false
-			}
+		if read := otlpKey(key); read != nil && (string(key) != "batches" || t.peek() == '[') {
+			otlp = true
+			read(t)
 			continue
 		}
-		if at >= 0 && (form < 0 || at < form) {
-			form = at
+		if len(key) > len(victoriaResource) && string(key[:len(victoriaResource)]) == victoriaResource {
+			key = key[:len(victoriaResource)]
 		}
-		if !t.skip() {
-			return false
+		name, isSign := t.keys[string(key)]
+		at := t.skipTo()
+		if isSign && at < len(t.buf) {
+			t.addMember(from, member{name, at})
 		}
 	}
-	if t.why != "" {
-		return false
+	if otlp || !some {
+		return t.why == ""
 	}
-	switch {
-	case !some:
-	case form < 0:
-		t.odd(start, "JSON without resourceSpans")
-		t.unreadable(start, t.offset()-start, "JSON without resourceSpans")
-	case jsonForms[form].read == nil:
-		t.odd(start, jsonForms[form].name)
-		t.unreadable(start, t.offset()-start, jsonForms[form].name)
-	}
-	return true
+	o.end, o.cut, o.members = t.pos, t.why != "", t.members[from:]
+	return t.foreign(&o)
 }
 
-func formOf(key []byte) int {
-	for i := range jsonForms {
-		if jsonForms[i].key == string(key) {
-			return i
+// addMember notes a member of the object whose members begin at the index. Of
+// several with one key the last counts.
+func (t *jsonText) addMember(from int, m member) {
+	for i := from; i < len(t.members); i++ {
+		if t.members[i].key == m.key {
+			t.members[i] = m
+			return
 		}
 	}
-	return -1
+	t.members = append(t.members, m)
+}
+
+// otlpKey returns the reader of the array that a key of OTLP holds.
+func otlpKey(key []byte) func(*jsonText) bool {
+	switch string(key) {
+	case "resourceSpans", "resource_spans", "batches": // batches: Tempo's API, version 1
+		return (*jsonText).traces
+	case "resourceLogs", "resource_logs", "resourceMetrics", "resource_metrics", "resourceProfiles", "resource_profiles":
+		return (*jsonText).other
+	}
+	return nil
+}
+
+// foreign reads an object that is no OTLP.
+func (t *jsonText) foreign(o *object) bool {
+	for i := range t.forms {
+		if o.is(&t.forms[i], t.buf) {
+			o.form = &t.forms[i]
+			break
+		}
+	}
+	cut := t.why
+	switch {
+	case o.form != nil && o.form.read != nil:
+		t.why = ""
+		o.form.read(t, o)
+	case cut == "":
+		name := "JSON of no known form"
+		if o.form != nil {
+			name = o.form.name
+		}
+		t.odd(t.offsetOf(o.start), name)
+		t.unreadable(t.offsetOf(o.start), int64(o.end-o.start), name)
+	}
+	why := t.why
+	t.pos, t.why = o.end, cut
+	if cut == "" && why != "" {
+		t.unreadable(t.offsetOf(o.start), int64(o.end-o.start), why)
+	}
+	return cut == ""
+}
+
+// inside reads the objects in the value of the form's key.
+func (t *jsonText) inside(o *object) {
+	if t.envelopes == maxEnvelopes {
+		t.fail("too many envelopes in each other")
+		return
+	}
+	t.envelopes++
+	defer func() { t.envelopes-- }()
+	key, _, _ := strings.Cut(o.form.keys, " ")
+	t.pos = o.member(key)
+	some := false
+	switch t.peek() {
+	case '{':
+		some = true
+		t.top()
+	case '[':
+		t.list(func() {
+			if t.peek() != '{' {
+				t.skip()
+				return
+			}
+			some = true
+			t.top()
+		})
+	}
+	if !some && t.why == "" {
+		t.odd(t.offsetOf(o.start), o.form.name+" without traces: fetch them by id")
+	}
 }
 
 // other skips a signal that is no trace. An empty list of it is nothing.

@@ -23,6 +23,9 @@ func (t *jsonText) attributes(resource bool) {
 		return
 	}
 	for first := true; t.more(']', first); first = false {
+		if !resource && t.usualAttributes() {
+			continue
+		}
 		if t.open('{') {
 			t.keyValue(resource)
 		}
@@ -46,10 +49,6 @@ func (t *jsonText) attribute(name string, kept, resource bool) {
 // first; where it does not, the object is read twice.
 func (t *jsonText) keyValue(resource bool) {
 	start := t.pos
-	if t.usualPair(resource) {
-		return
-	}
-	t.pos = start
 	name, kept := "", false
 	named, again := false, false
 	t.value = t.value[:0]
@@ -86,77 +85,6 @@ func (t *jsonText) keyValue(resource bool) {
 		t.rereadValue(start, plain, 0)
 	}
 	t.put(name, resource)
-}
-
-// usualPair reads a KeyValue as the JSON marshaller of the collector and of the
-// SDKs writes it: no white space, key first, one member, a scalar. It reports
-// false for any other, which is then read from the start.
-func (t *jsonText) usualPair(resource bool) bool {
-	const head, middle = `"key":"`, `,"value":{"`
-	b, at := t.buf, t.pos
-	if len(b)-at < len(head) || string(b[at:at+len(head)]) != head {
-		return false
-	}
-	at += len(head)
-	end := plainText(b, at)
-	if len(b)-end < 1+len(middle)+16 || b[end] != '"' || string(b[end+1:end+1+len(middle)]) != middle {
-		return false
-	}
-	key := b[at:end]
-	at = end + 1 + len(middle)
-	// The names of members differ in their first letter.
-	first := b[at]
-	switch {
-	case first == 's' && string(b[at:at+13]) == `stringValue":`:
-		at += 13
-	case first == 'i' && string(b[at:at+10]) == `intValue":`:
-		at += 10
-	case first == 'b' && string(b[at:at+11]) == `boolValue":`:
-		at += 11
-	case first == 'd' && string(b[at:at+13]) == `doubleValue":`:
-		at += 13
-	default:
-		return false
-	}
-	var value []byte
-	quoted := b[at] == '"'
-	if quoted {
-		at++
-		end = plainText(b, at)
-		if end >= len(b) || b[end] != '"' {
-			return false
-		}
-		value, at = b[at:end], end+1
-	} else {
-		end = at
-		for end < len(b) && b[end] != '}' && b[end] > ' ' && b[end] != ',' && b[end] != '"' {
-			end++
-		}
-		value, at = b[at:end], end
-	}
-	if len(b)-at < 2 || b[at] != '}' || b[at+1] != '}' {
-		return false
-	}
-	if !quoted && (first == 's' || len(value) == 0 || value[0] == 'n' || value[0] == '{' || value[0] == '[') {
-		return false
-	}
-	name, kept := t.want(key, resource)
-	if kept {
-		t.value = t.value[:0]
-		switch first {
-		case 's':
-			t.value = append(t.value, value...)
-		case 'i':
-			t.integer(value, plain)
-		case 'b':
-			t.boolean(value, plain)
-		case 'd':
-			t.double(value, plain)
-		}
-		t.put(name, resource)
-	}
-	t.pos = at + 2
-	return true
 }
 
 // rereadValue appends the value of the KeyValue at start, now that its key is
@@ -222,7 +150,7 @@ func (t *jsonText) anyValue(from int, s style, depth int) {
 		default:
 			// Among these stringValueStrindex, an index into the dictionary of
 			// the profiles signal: no text.
-			if t.why == "" {
+			if t.why == "" && !t.goValue(kind, from, s, depth) {
 				t.skip()
 			}
 		}

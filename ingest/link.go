@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 )
 
@@ -9,9 +10,18 @@ import (
 // order.
 type linker struct {
 	*Trace
-	byID   []int32               // indexes of spans with an id, sorted by (ID, index)
+	byID   []idAt                // of spans with an id, sorted
 	shared map[SpanID]*claimants // ids that several spans have, once asked for
 }
+
+// An idAt is an id as a number, which compares in one step, and the index of a
+// span that has it.
+type idAt struct {
+	id uint64
+	at int32
+}
+
+func compareIDs(a, b idAt) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.at, b.at)) }
 
 // claimants are the spans that share an id, seen as parents.
 type claimants struct {
@@ -51,27 +61,21 @@ func (l *linker) link() {
 }
 
 func (l *linker) index() {
-	l.byID = make([]int32, 0, len(l.Spans))
+	l.byID = make([]idAt, 0, len(l.Spans))
 	for i := range l.Spans {
-		if l.Spans[i].ID != (SpanID{}) {
-			l.byID = append(l.byID, int32(i))
+		if id := binary.BigEndian.Uint64(l.Spans[i].ID[:]); id != 0 {
+			l.byID = append(l.byID, idAt{id, int32(i)})
 		}
 	}
-	slices.SortFunc(l.byID, func(a, b int32) int {
-		return cmp.Or(slices.Compare(l.Spans[a].ID[:], l.Spans[b].ID[:]), cmp.Compare(a, b))
-	})
+	slices.SortFunc(l.byID, compareIDs)
 }
 
 // find returns the spans with the id, in order.
-func (l *linker) find(id SpanID) []int32 {
-	from, ok := slices.BinarySearchFunc(l.byID, id, func(at int32, id SpanID) int {
-		return slices.Compare(l.Spans[at].ID[:], id[:])
-	})
-	if !ok {
-		return nil
-	}
-	to := from + 1
-	for to < len(l.byID) && l.Spans[l.byID[to]].ID == id {
+func (l *linker) find(id SpanID) []idAt {
+	want := binary.BigEndian.Uint64(id[:])
+	from, _ := slices.BinarySearchFunc(l.byID, idAt{want, 0}, compareIDs)
+	to := from
+	for to < len(l.byID) && l.byID[to].id == want {
 		to++
 	}
 	return l.byID[from:to]
@@ -86,7 +90,7 @@ func (l *linker) parent(child *Span) int32 {
 	case 0:
 		return -1
 	case 1:
-		return found[0]
+		return found[0].at
 	}
 	return l.claimants(child.ParentID).choose(child)
 }
@@ -101,7 +105,8 @@ func (l *linker) claimants(id SpanID) *claimants {
 		return nil
 	}
 	c := &claimants{caller: -1, client: -1, any: -1, byService: make(map[string]int32)}
-	for _, at := range found {
+	for _, f := range found {
+		at := f.at
 		s := &l.Spans[at]
 		if c.caller < 0 && (s.Kind == Client || s.Kind == Producer) {
 			c.caller = at

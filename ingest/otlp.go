@@ -11,7 +11,7 @@ import (
 // that embed this one. It reads exactly what Read does. Files is empty, and the
 // position of a span is its number in td, from 0.
 func FromTraces(td ptrace.Traces, o Options) *Dump {
-	s := newSink(newKeeper(o.Keep), newResources(), 1)
+	s := newSink(o, newResources(), 1)
 	position := int64(0)
 	for _, rs := range td.ResourceSpans().All() {
 		from := len(s.records)
@@ -29,7 +29,7 @@ func FromTraces(td ptrace.Traces, o Options) *Dump {
 			s.records[i].span.Resource = resource
 		}
 	}
-	s.full = append(s.full, s.records)
+	s.flush()
 	d := &Dump{Spans: position}
 	d.Traces, _ = group(context.Background(), []*sink{s}, max(1, o.Workers))
 	addTraceNotes(&s.notes, d.Traces)
@@ -48,6 +48,18 @@ func (s *sink) fromSpan(span ptrace.Span, scope string, position int64) {
 	r.span.TraceState = s.cache.get([]byte(span.TraceState().AsRaw()))
 	r.span.Scope = scope
 	s.attributes(span.Attributes(), false)
+	for _, e := range span.Events().All() {
+		if name, kept := s.wantEvent([]byte(e.Name())); kept {
+			from := len(s.span)
+			s.attributes(e.Attributes(), false)
+			s.putEvent(name, uint64(e.Timestamp()), from)
+		}
+	}
+	if s.links {
+		for _, l := range span.Links().All() {
+			s.putLink(Link{TraceID: TraceID(l.TraceID()), SpanID: SpanID(l.SpanID())})
+		}
+	}
 	s.finish(r, uint64(span.StartTimestamp()), uint64(span.EndTimestamp()))
 }
 

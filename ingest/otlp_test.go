@@ -51,8 +51,18 @@ func everything() ptrace.Traces {
 				inner.PutEmptyBytes("b").FromRaw([]byte{7})
 				inner.PutEmpty("e")
 				a.PutEmptyMap("map").PutInt("z", 1)
-				s.Events().AppendEmpty().SetName("event")
+				for e, name := range []string{"z", "exception", "", "caf\xe9"} {
+					event := s.Events().AppendEmpty()
+					event.SetName(name)
+					event.SetTimestamp(pcommon.Timestamp(uint64([]int{0, 700, 700, -1}[(e+n)%4])))
+					event.Attributes().PutStr("str", fmt.Sprint(e))
+					event.Attributes().PutInt("int", int64(n))
+				}
 				s.Links().AppendEmpty().SetTraceID(pcommon.TraceID{1})
+				link := s.Links().AppendEmpty()
+				link.SetTraceID(pcommon.TraceID{byte(n)})
+				link.SetSpanID(pcommon.SpanID{byte(n)})
+				link.Attributes().PutStr("str", "no part of it")
 			}
 		}
 	}
@@ -148,14 +158,24 @@ func TestFromTraces(t *testing.T) {
 	s.SetEndTimestamp(8000)
 	s.Attributes().PutInt("kept", 1)
 	s.Attributes().PutInt("not", 1)
+	for _, name := range []string{"late", "not", "early"} {
+		e := s.Events().AppendEmpty()
+		e.SetName(name)
+		e.SetTimestamp(pcommon.Timestamp(map[string]int{"late": 9000, "early": 4000}[name]))
+		e.Attributes().PutInt("kept", 2)
+		e.Attributes().PutInt("not", 2)
+	}
+	s.Links().AppendEmpty().SetTraceID(pcommon.TraceID{3})
 	want := &Dump{
 		Spans: 1,
 		Traces: []*Trace{{ID: TraceID{1}, Epoch: 5000, Spans: []Span{{
 			ID: SpanID{2}, Parent: -1, Kind: Server, End: 3000, Name: "GET /", Attrs: []Attr{{"kept", "1"}}, Resource: &Resource{Service: "svc"},
+			Events: []Event{{Name: "early", At: -1000, Attrs: []Attr{{"kept", "2"}}}, {Name: "late", At: 4000, Attrs: []Attr{{"kept", "2"}}}},
+			Links:  []Link{{TraceID: TraceID{3}}},
 		}}}},
 		Notes: []Note{},
 	}
-	if diff := cmp.Diff(want, FromTraces(td, Options{Keep: []string{"kept"}})); diff != "" {
+	if diff := cmp.Diff(want, FromTraces(td, Options{Keep: []string{"kept"}, Events: []string{"late", "ear*"}, Links: true})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -179,6 +179,9 @@ func (t *jsonText) badSpan(start int) {
 func (t *jsonText) fields(r *record) bool {
 	var start, end uint64
 	for first := true; t.more('}', first); first = false {
+		if t.usualFields(r, &start, &end) {
+			continue
+		}
 		switch string(t.key()) {
 		case "traceId", "trace_id":
 			t.id(r.trace[:])
@@ -202,6 +205,10 @@ func (t *jsonText) fields(r *record) bool {
 			t.attributes(false)
 		case "status":
 			t.status(&r.span)
+		case "events":
+			t.eventArray()
+		case "links":
+			t.linkArray()
 		default:
 			if t.why == "" {
 				t.skip()
@@ -224,28 +231,118 @@ func (t *jsonText) id(dst []byte) {
 	}
 }
 
-// time reads Unix nanoseconds. A negative number is as good as none. Some
-// exporters write RFC 3339 in its place.
+// eventArray reads the events of the span being decoded.
+func (t *jsonText) eventArray() {
+	if t.events == nil {
+		t.skip()
+		return
+	}
+	if !t.open('[') {
+		return
+	}
+	for first := true; t.more(']', first); first = false {
+		if t.open('{') {
+			t.event()
+		}
+	}
+}
+
+// event reads an event after its bracket. Only one that is kept is looked at
+// again, for its attributes, which may stand before its name. A time that
+// cannot be read is as good as none: it is not worth the span.
+func (t *jsonText) event() {
+	start := t.pos
+	name, kept := t.wantEvent(nil)
+	at := uint64(0)
+	for first := true; t.more('}', first); first = false {
+		switch string(t.key()) {
+		case "name":
+			name, kept = t.wantEvent(t.text())
+		case "timeUnixNano", "time_unix_nano":
+			at, _ = unixNano(t.word())
+		default:
+			if t.why == "" {
+				t.skip()
+			}
+		}
+	}
+	if !kept || t.why != "" {
+		return
+	}
+	from := len(t.span)
+	t.pos = start
+	for first := true; t.more('}', first); first = false {
+		if string(t.key()) == "attributes" {
+			t.attributes(false)
+		} else {
+			t.skip()
+		}
+	}
+	t.putEvent(name, at, from)
+}
+
+// linkArray reads the links of the span being decoded.
+func (t *jsonText) linkArray() {
+	if !t.links {
+		t.skip()
+		return
+	}
+	if !t.open('[') {
+		return
+	}
+	for first := true; t.more(']', first); first = false {
+		if t.open('{') {
+			t.link()
+		}
+	}
+}
+
+func (t *jsonText) link() {
+	var l Link
+	for first := true; t.more('}', first); first = false {
+		switch string(t.key()) {
+		case "traceId", "trace_id":
+			t.id(l.TraceID[:])
+		case "spanId", "span_id":
+			t.id(l.SpanID[:])
+		default:
+			if t.why == "" {
+				t.skip()
+			}
+		}
+	}
+	t.putLink(l)
+}
+
+// time reads Unix nanoseconds.
 func (t *jsonText) time() uint64 {
-	text := t.word()
+	v, ok := unixNano(t.word())
+	if !ok {
+		t.fail("malformed time")
+	}
+	return v
+}
+
+// unixNano reads Unix nanoseconds. No text and a negative number are as good
+// as none. Some exporters write RFC 3339 in its place.
+func unixNano(text []byte) (v uint64, ok bool) {
 	if len(text) == 0 {
-		return 0
+		return 0, true
 	}
 	v, negative, ok := parseInteger(text)
 	if negative {
-		return 0
+		return 0, true
 	}
 	if ok {
-		return v
+		return v, true
 	}
 	if at, err := time.Parse(time.RFC3339Nano, string(text)); err == nil && at.Year() >= 1970 && at.Year() < 2262 {
-		return uint64(at.UnixNano())
+		return uint64(at.UnixNano()), true
 	}
 	if _, err := strconv.ParseFloat(string(text), 64); err == nil {
-		return math.MaxUint64 // a number beyond 64 bits
+		return math.MaxUint64, true // a number beyond 64 bits
 	}
-	t.fail("malformed time")
-	return 0
+	return 0, false
 }
 
 func (t *jsonText) status(span *Span) {

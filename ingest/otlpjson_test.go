@@ -11,7 +11,7 @@ import (
 
 // scanJSON decodes text as the content of a file of its own.
 func scanJSON(o Options, text string) *sink {
-	s := newSink(newKeeper(o.Keep), newResources(), 1)
+	s := newSink(o, newResources(), 1)
 	t := jsonText{sink: s}
 	t.decode([]byte(text), 0, endOfInput)
 	return s
@@ -34,16 +34,20 @@ func TestJSONSpan(t *testing.T) {
 			ID: SpanID{7: 1}, ParentID: SpanID{7: 2}, Parent: -1, Kind: Server, Status: Error,
 			Start: 1000, End: 2000, Name: "GET /é\n", StatusText: "no", Scope: "sc", TraceState: "a=b",
 			Attrs: []Attr{{"k", "v"}}, Resource: &Resource{Service: "svc", Attrs: []Attr{{"host.name", "h"}, {"service.name", "svc"}}},
+			Events: []Event{{Name: "ev\n", At: 1500, Attrs: []Attr{{"a", "1"}, {"b", "x"}}}, {At: noTime}},
+			Links:  []Link{{TraceID{15: 0xab}, SpanID{7: 3}}, {}},
 		},
 	}
 	resource := `"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}},{"key":"host.name","value":{"stringValue":"h"}}]}`
 	span := `{"traceId":"000000000000000000000000000000ab","spanId":"0000000000000001","parentSpanId":"0000000000000002","traceState":"a=b",` +
 		`"name":"GET /\u00e9\n","kind":2,"startTimeUnixNano":"1000","endTimeUnixNano":"2000","attributes":[{"key":"k","value":{"stringValue":"v"}}],` +
-		`"status":{"code":2,"message":"no"},"events":[{"name":"}]","attributes":[]}],"links":[],"flags":257,"new":{"a":[1,{"b":null}]}}`
+		`"status":{"code":2,"message":"no"},"events":[{"timeUnixNano":"1500","name":"ev\n","attributes":[{"key":"b","value":{"stringValue":"x"}},{"key":"a","value":{"intValue":"1"}}]},{}],` +
+		`"links":[{"traceId":"000000000000000000000000000000ab","spanId":"0000000000000003","traceState":"}]","attributes":[{"key":"c","value":{}}]},{}],"flags":257,"new":{"a":[1,{"b":null}]}}`
 	snake := strings.NewReplacer("traceId", "trace_id", "spanId", "span_id", "parentSpanId", "parent_span_id", "traceState", "trace_state",
-		"startTimeUnixNano", "start_time_unix_nano", "endTimeUnixNano", "end_time_unix_nano", "stringValue", "string_value",
+		"startTimeUnixNano", "start_time_unix_nano", "endTimeUnixNano", "end_time_unix_nano", "stringValue", "string_value", "timeUnixNano", "time_unix_nano",
 		"resourceSpans", "resource_spans", "scopeSpans", "scope_spans")
 	late := `{"endTimeUnixNano":2000,"status":{"message":"no","code":"STATUS_CODE_ERROR"},"attributes":[{"value":{"stringValue":"v"},"key":"k"}],` +
+		`"links":[{"new":[{}],"spanId":"3","traceId":"AB"},{"spanId":null}],"events":[{"attributes":{"a":1,"b":"x"},"new":[{}],"name":"ev\u000a","timeUnixNano":1.5e3},{"name":null,"timeUnixNano":"soon"}],` +
 		`"kind":"SPAN_KIND_SERVER","name":"GET /é\n","startTimeUnixNano":1e3,"traceState":"a=b","parentSpanId":"0000000000000002","spanId":"0000000000000001","traceId":"AB"}`
 	tests := map[string]string{
 		"usual":         `{"resourceSpans":[{` + resource + `,"scopeSpans":[{"scope":{"name":"sc","version":"1"},"spans":[` + span + `]}]}]}`,
@@ -226,6 +230,39 @@ func TestKeep(t *testing.T) {
 		}
 		if got := fmt.Sprint(span.Resource.Attrs); got != test.want || span.Resource.Service != "s" {
 			t.Errorf("Keep %q: resource %q %s, want s %s", test.keep, span.Resource.Service, got, test.want)
+		}
+	}
+}
+
+// Of events, those whose name is asked for; their attributes as Keep has it.
+func TestKeepEvents(t *testing.T) {
+	event := func(name string) string {
+		return `{"timeUnixNano":"7","name":"` + name + `","attributes":[{"key":"a","value":{"intValue":1}},{"key":"b","value":{"intValue":2}}]}`
+	}
+	text := `{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[{"key":"a","value":{"intValue":9}}],"events":[` +
+		event("exception") + `,null,` + event("retry.1") + `,` + event("") + `,` + event("retry.2") + `],"links":[{"spanId":"1"}]}]}]}]}`
+	tests := []struct {
+		o    Options
+		want string // events, then links
+	}{
+		{Options{}, `[] []`},
+		{Options{Keep: []string{"a"}, Links: true}, `[] [{00000000000000000000000000000000 0000000000000001}]`},
+		{Options{Events: []string{"exception"}}, `[{exception 7ns []}] []`},
+		{Options{Events: []string{"retry.*", "none"}, Keep: []string{"a"}}, `[{retry.1 7ns [{a 1}]} {retry.2 7ns [{a 1}]}] []`},
+		{Options{Events: []string{"*"}, Keep: []string{"b"}}, `[{exception 7ns [{b 2}]} {retry.1 7ns [{b 2}]} { 7ns [{b 2}]} {retry.2 7ns [{b 2}]}] []`},
+	}
+	for _, test := range tests {
+		s := scanJSON(test.o, text)
+		if len(s.records) != 1 {
+			t.Errorf("%+v: %d spans, want 1", test.o, len(s.records))
+			continue
+		}
+		span := s.records[0].span
+		if got := fmt.Sprint(span.Events, span.Links); got != test.want {
+			t.Errorf("%+v: %s, want %s", test.o, got, test.want)
+		}
+		if want := fmt.Sprint([]Attr{{"a", "9"}}); len(span.Attrs) > 0 && fmt.Sprint(span.Attrs) != want {
+			t.Errorf("%+v: attributes %v, want %s", test.o, span.Attrs, want)
 		}
 	}
 }

@@ -37,7 +37,16 @@ const (
 	fieldStart      = 7
 	fieldEnd        = 8
 	fieldAttrs      = 9
+	fieldEvents     = 11
+	fieldLinks      = 13
 	fieldStatus     = 15
+
+	fieldEventTime  = 1 // Event
+	fieldEventName  = 2
+	fieldEventAttrs = 3
+
+	fieldLinkTraceID = 1 // Link
+	fieldLinkSpanID  = 2
 
 	fieldMessage = 2 // Status
 	fieldCode    = 3
@@ -181,7 +190,7 @@ func (p *protoBytes) scopeSpans(buf []byte, index int) (why string, kept int) {
 	from := len(p.records)
 	scope := ""
 	for at := 0; at < len(buf); {
-		f, end, bad := next(buf, at)
+		f, end, bad := nextLong(buf, at)
 		if bad != "" {
 			why = bad
 			break
@@ -238,25 +247,21 @@ func (p *protoBytes) scopeMessage(buf []byte, name string) (string, string) {
 var spanWires = [16]wire{
 	fieldTraceID: wireLength, fieldSpanID: wireLength, fieldTraceState: wireLength, fieldParentID: wireLength,
 	fieldName: wireLength, fieldKind: wireVarint, fieldStart: wireFixed8, fieldEnd: wireFixed8,
-	fieldAttrs: wireLength, 10: wireVarint, 11: wireLength, 12: wireVarint, 13: wireLength, 14: wireVarint, fieldStatus: wireLength,
+	fieldAttrs: wireLength, 10: wireVarint, fieldEvents: wireLength, 12: wireVarint, fieldLinks: wireLength, 14: wireVarint, fieldStatus: wireLength,
 }
 
 // spanMessage appends a record for the span, which the caller drops if
-// something is wrong. Fields with a tag of one byte and a length below 128,
-// which is nearly all of them, do without next.
+// something is wrong.
 func (p *protoBytes) spanMessage(buf []byte, position int64) (why string) {
 	r := p.start(position)
 	var start, end uint64
 	for at := 0; at < len(buf); {
-		var f field
-		after := 0
-		if tag := buf[at]; tag&0x87 == byte(wireLength) && at+1 < len(buf) && buf[at+1] < 0x80 && at+2+int(buf[at+1]) <= len(buf) {
-			f = field{number: int32(tag >> 3), wire: wireLength, from: at + 2, to: at + 2 + int(buf[at+1])}
-			after = f.to
-		} else if tag&0x87 == byte(wireFixed8) && at+9 <= len(buf) {
-			f = field{number: int32(tag >> 3), wire: wireFixed8, value: binary.LittleEndian.Uint64(buf[at+1:])}
-			after = at + 9
-		} else if f, after, why = next(buf, at); why != "" {
+		if to := p.usualField(buf, at, r, &start, &end); to > at {
+			at = to
+			continue
+		}
+		f, after, why := next(buf, at)
+		if why != "" {
 			return why
 		}
 		if uint32(f.number) < uint32(len(spanWires)) && f.wire != spanWires[f.number] {
@@ -291,11 +296,108 @@ func (p *protoBytes) spanMessage(buf []byte, position int64) (why string) {
 			if why := p.status(buf[f.from:f.to], &r.span); why != "" {
 				return why
 			}
+		case fieldEvents:
+			if p.events != nil {
+				if why := p.event(buf[f.from:f.to]); why != "" {
+					return why
+				}
+			}
+		case fieldLinks:
+			if p.links {
+				if why := p.link(buf[f.from:f.to], position); why != "" {
+					return why
+				}
+			}
 		}
 		at = after
 	}
 	p.finish(r, start, end)
 	return ""
+}
+
+// Tags of one byte.
+const (
+	tagTraceID = fieldTraceID<<3 | byte(wireLength)
+	tagSpanID  = fieldSpanID<<3 | byte(wireLength)
+	tagParent  = fieldParentID<<3 | byte(wireLength)
+	tagName    = fieldName<<3 | byte(wireLength)
+	tagKind    = fieldKind<<3 | byte(wireVarint)
+	tagStart   = fieldStart<<3 | byte(wireFixed8)
+	tagEnd     = fieldEnd<<3 | byte(wireFixed8)
+	tagAttrs   = fieldAttrs<<3 | byte(wireLength)
+	tagEvents  = fieldEvents<<3 | byte(wireLength)
+	tagStatus  = fieldStatus<<3 | byte(wireLength)
+	tagCode    = fieldCode<<3 | byte(wireVarint)
+
+	tagFlags = 16<<3&0x7f | 0x80 | byte(wireFixed4) // and a byte 1
+)
+
+// usualField reads the field at buf[at:] if it has the usual shape, and returns
+// the index after it (after attributes that follow each other, after all of
+// them), else at. It does what spanMessage does with any field, without finding
+// bounds first: a quarter of the time of a span. The order of fields does not
+// matter.
+func (p *protoBytes) usualField(buf []byte, at int, r *record, start, end *uint64) int {
+	b := buf[at:]
+	if len(b) < 2 {
+		return at
+	}
+	switch b[0] {
+	case tagAttrs:
+		return p.usualAttributes(buf, at)
+	case tagTraceID:
+		if len(b) >= 18 && b[1] == 16 {
+			r.trace = TraceID(b[2:18])
+			return at + 18
+		}
+	case tagSpanID:
+		if len(b) >= 10 && b[1] == 8 {
+			r.span.ID = SpanID(b[2:10])
+			return at + 10
+		}
+	case tagParent:
+		if len(b) >= 10 && b[1] == 8 {
+			r.span.ParentID = SpanID(b[2:10])
+			return at + 10
+		}
+	case tagName:
+		if n := int(b[1]); n < 0x80 && n <= len(b)-2 {
+			r.span.Name = p.cache.get(b[2 : 2+n])
+			return at + 2 + n
+		}
+	case tagKind:
+		if b[1] <= byte(Consumer) {
+			r.span.Kind = Kind(b[1])
+			return at + 2
+		}
+	case tagStart:
+		if len(b) >= 9 {
+			*start = binary.LittleEndian.Uint64(b[1:])
+			return at + 9
+		}
+	case tagEnd:
+		if len(b) >= 9 {
+			*end = binary.LittleEndian.Uint64(b[1:])
+			return at + 9
+		}
+	case tagEvents:
+		if n := int(b[1]); p.events == nil && n < 0x80 && n <= len(b)-2 {
+			return at + 2 + n
+		}
+	case tagStatus:
+		if b[1] == 0 {
+			return at + 2
+		}
+		if len(b) >= 4 && b[1] == 2 && b[2] == tagCode && b[3] <= byte(Error) {
+			r.span.Status = Status(b[3])
+			return at + 4
+		}
+	case tagFlags:
+		if len(b) >= 6 && b[1] == 1 {
+			return at + 6
+		}
+	}
+	return at
 }
 
 // id copies an id. An empty one is none, and so is a malformed one, which is
@@ -307,6 +409,69 @@ func (p *protoBytes) id(dst, src []byte, position int64) {
 		return
 	}
 	copy(dst, src)
+}
+
+// event reads an event. Only one that is kept is looked at again, for its
+// attributes, which may stand before its name.
+func (p *protoBytes) event(buf []byte) (why string) {
+	name, kept := p.wantEvent(nil)
+	time := uint64(0)
+	for at := 0; at < len(buf); {
+		f, end, why := next(buf, at)
+		if why != "" {
+			return why
+		}
+		switch {
+		case f.number > 0 && int(f.number) < len(eventWires) && f.wire != eventWires[f.number]:
+			return "wrong wire type"
+		case f.number == fieldEventTime:
+			time = f.value
+		case f.number == fieldEventName:
+			name, kept = p.wantEvent(buf[f.from:f.to])
+		}
+		at = end
+	}
+	if !kept {
+		return ""
+	}
+	from := len(p.span)
+	for at := 0; at < len(buf); {
+		f, end, _ := next(buf, at)
+		if f.number == fieldEventAttrs {
+			if why := p.keyValue(buf[f.from:f.to], false); why != "" {
+				return why
+			}
+		}
+		at = end
+	}
+	p.putEvent(name, time, from)
+	return ""
+}
+
+// eventWires is the wire type each field of Event must have.
+var eventWires = [4]wire{fieldEventTime: wireFixed8, fieldEventName: wireLength, fieldEventAttrs: wireLength}
+
+func (p *protoBytes) link(buf []byte, position int64) (why string) {
+	var l Link
+	for at := 0; at < len(buf); {
+		f, end, why := next(buf, at)
+		if why != "" {
+			return why
+		}
+		if f.number == fieldLinkTraceID || f.number == fieldLinkSpanID {
+			if f.wire != wireLength {
+				return "wrong wire type"
+			}
+			if f.number == fieldLinkTraceID {
+				p.id(l.TraceID[:], buf[f.from:f.to], position)
+			} else {
+				p.id(l.SpanID[:], buf[f.from:f.to], position)
+			}
+		}
+		at = end
+	}
+	p.putLink(l)
+	return ""
 }
 
 func kindNumber(v int32) Kind {

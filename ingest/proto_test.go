@@ -37,7 +37,7 @@ func f64(number int, v uint64) string {
 }
 
 func scanProto(o Options, message string, cut bool) (*sink, string) {
-	s := newSink(newKeeper(o.Keep), newResources(), 1)
+	s := newSink(o, newResources(), 1)
 	p := protoBytes{sink: s}
 	why, _, _ := p.decode([]byte(message), 0, cut)
 	return s, why
@@ -54,25 +54,29 @@ func TestProtoSpan(t *testing.T) {
 	name, scope := ld(5, "GET /\xff"), ld(1, ld(1, "sc"), ld(2, "v1"))
 	fields := []string{
 		ld(1, traceBytes), ld(2, spanBytes), ld(3, "a=b"), ld(4, spanBytes), name, vi(6, 2), f64(7, 1000), f64(8, 2000),
-		ld(9, str("k", "v")), vi(10, 1), ld(11, "\xff not looked into"), ld(15, ld(2, "no"), vi(3, 2)), uv(16<<3|5) + "\x01\x01\x00\x00", ld(99, "new"),
+		ld(9, str("k", "v")), vi(10, 1), ld(11, f64(1, 1500), ld(2, "e\xff"), ld(3, str("k", "v")), vi(4, 7)), ld(13, ld(1, traceBytes), ld(2, spanBytes), ld(3, "x"), uv(6<<3|5)+"\x01\x01\x00\x00"), ld(15, ld(2, "no"), vi(3, 2)), uv(16<<3|5) + "\x01\x01\x00\x00", ld(99, "new"),
 	}
 	forward, backward := "", ""
 	for _, f := range fields {
 		forward, backward = forward+f, f+backward
 	}
 	swapped := ld(9, ld(2, ld(1, "v")), ld(1, "k"))
+	event := ld(11, ld(3, ld(2, ld(1, "v")), ld(1, "k")), ld(2, "e\xff"), f64(1, 1500))
+	link := ld(13, ld(2, spanBytes), ld(1, traceBytes))
 	want := record{
 		trace: TraceID([]byte(traceBytes)),
 		span: Span{
 			ID: SpanID([]byte(spanBytes)), ParentID: SpanID([]byte(spanBytes)), Parent: -1, Kind: Server, Status: Error,
 			Start: 1000, End: 2000, Name: "GET /\uFFFD", StatusText: "no", Scope: "sc", TraceState: "a=b",
 			Attrs: []Attr{{"k", "v"}}, Resource: &Resource{Service: "svc", Attrs: []Attr{{"service.name", "svc"}}},
+			Events: []Event{{Name: "e\uFFFD", At: 1500, Attrs: []Attr{{"k", "v"}}}},
+			Links:  []Link{{TraceID([]byte(traceBytes)), SpanID([]byte(spanBytes))}},
 		},
 	}
 	tests := map[string]string{
 		"usual":                   ld(1, resource, ld(2, scope, ld(2, forward))),
 		"backward":                ld(1, ld(2, ld(2, backward), scope), resource),
-		"value before key":        ld(1, resource, ld(2, scope, ld(2, forward[:0], ld(1, traceBytes), ld(2, spanBytes), ld(3, "a=b"), ld(4, spanBytes), name, vi(6, 2), f64(7, 1000), f64(8, 2000), swapped, ld(15, ld(2, "no"), vi(3, 2))))),
+		"value before key":        ld(1, resource, ld(2, scope, ld(2, forward[:0], ld(1, traceBytes), ld(2, spanBytes), ld(3, "a=b"), ld(4, spanBytes), name, vi(6, 2), f64(7, 1000), f64(8, 2000), swapped, event, link, ld(15, ld(2, "no"), vi(3, 2))))),
 		"old scopes":              ld(1, resource, ld(1000, scope, ld(2, forward))),
 		"old scopes, new as well": ld(1, ld(1000, scope, ld(2, forward)), resource, ld(2, scope, ld(2, forward))),
 		"unknown group":           ld(1, resource, uv(77<<3|3)+vi(5, 1)+ld(6, "x")+uv(77<<3|4), ld(2, scope, ld(2, forward))),
@@ -105,6 +109,10 @@ func TestProtoDamage(t *testing.T) {
 		"broken attribute":        ld(9, "\x0a\x7f"),
 		"end of no group":         "\x0c",
 		"kept value, wrong wires": ld(9, ld(1, "k"), ld(2, vi(1, 1))),
+		"broken event":            ld(11, "\x12\x7f"),
+		"time of event as number": ld(11, vi(1, 7)),
+		"attribute of an event":   ld(11, ld(3, "\x0a\x7f"), ld(2, "e")),
+		"link id as number":       ld(13, vi(1, 7)),
 	}
 	for name, bad := range tests {
 		s, why := scanProto(keepAll, ld(1, ld(1), ld(2, good, ld(2, bad), good)), false)
@@ -182,5 +190,13 @@ func TestProtoValues(t *testing.T) {
 		if why != "" || len(s.records) != 1 || fmt.Sprint(s.records[0].span.Attrs) != fmt.Sprint([]Attr{{"k", test.want}}) {
 			t.Errorf("% x: %q %v, want %q", test.value, why, s.records, test.want)
 		}
+	}
+}
+
+// What nobody asked for is not looked into.
+func TestProtoUnasked(t *testing.T) {
+	s, why := scanProto(Options{}, ld(1, ld(2, ld(2, ld(11, "\xff"), ld(13, "\xff")))), false)
+	if notes := s.notes.List(); why != "" || len(s.records) != 1 || len(notes) != 0 || s.records[0].span.Events != nil {
+		t.Errorf("%d spans, %q, notes %v, want 1 span", len(s.records), why, notes)
 	}
 }

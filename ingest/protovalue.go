@@ -9,17 +9,6 @@ import (
 func (p *protoBytes) keyValue(buf []byte, resource bool) (why string) {
 	var key, value []byte
 	values := 0
-	if key, value = usualPair(buf); key != nil {
-		name, kept := p.want(key, resource)
-		if !kept {
-			return ""
-		}
-		p.value = p.value[:0]
-		if why = p.anyValue(value, 0, plain, 0); why == "" {
-			p.put(name, resource)
-		}
-		return why
-	}
 	for at := 0; at < len(buf); {
 		f, end, why := next(buf, at)
 		if why != "" {
@@ -54,24 +43,85 @@ func (p *protoBytes) keyValue(buf []byte, resource bool) (why string) {
 	return why
 }
 
-// usualPair splits a KeyValue of the usual shape: a key and a value in either
-// order, both shorter than 128 bytes. It returns nil for any other.
-func usualPair(b []byte) (key, value []byte) {
-	if len(b) < 4 || b[1] >= 0x80 {
-		return nil, nil
-	}
-	n := 2 + int(b[1])
-	if len(b) < n+2 || b[n+1] >= 0x80 || len(b) != n+2+int(b[n+1]) {
-		return nil, nil
-	}
+// usualAttributes reads attributes of a span from buf[at:] on, as long as each
+// is shorter than 16 KiB and has a key and a value, in either order, of which
+// the first is shorter than 128 bytes. It returns the index after the last. What it does is what keyValue does: it is
+// one loop because it is most of the work on a dump, and nearly all of that is
+// to see that an attribute is not asked for.
+func (p *protoBytes) usualAttributes(buf []byte, at int) int {
 	const keyTag, valueTag = fieldKey<<3 | byte(wireLength), fieldValue<<3 | byte(wireLength)
-	switch {
-	case b[0] == keyTag && b[n] == valueTag:
-		return b[2:n], b[n+2:]
-	case b[0] == valueTag && b[n] == keyTag:
-		return b[n+2:], b[2:n]
+	keep := p.keep
+	for {
+		if len(buf)-at < 6 || buf[at] != tagAttrs {
+			return at
+		}
+		from, end := at+2, at+2+int(buf[at+1])
+		if buf[at+1] >= 0x80 {
+			if buf[at+2] >= 0x80 {
+				return at
+			}
+			from, end = at+3, at+3+(int(buf[at+1]&0x7f)|int(buf[at+2])<<7)
+		}
+		if end > len(buf) {
+			return at
+		}
+		b := buf[from:end]
+		if len(b) < 4 || b[1] >= 0x80 {
+			return at
+		}
+		n := int(b[1])
+		if n+4 > len(b) {
+			return at
+		}
+		from, size := n+4, int(b[n+3])
+		if size >= 0x80 {
+			if from == len(b) || b[from] >= 0x80 {
+				return at
+			}
+			size = size&0x7f | int(b[from])<<7
+			from++
+		}
+		if from+size != len(b) {
+			return at
+		}
+		key, value := b[2:2+n], b[from:]
+		if b[0] != keyTag || b[n+2] != valueTag {
+			if b[0] != valueTag || b[n+2] != keyTag {
+				return at
+			}
+			key, value = value, key
+		}
+		slot := keep.slot(key)
+		if keep.table[slot] == 0 && len(key) > 0 && !keep.vague[key[0]] {
+			at = end
+			continue
+		}
+		if i := int(keep.table[slot]) - 1; i >= 0 {
+			if text, ok := p.seenProto.get(i, b); ok {
+				p.span = append(p.span, Attr{keep.names[i], text})
+				at = end
+				continue
+			}
+		}
+		i := keep.find(key, slot)
+		name, kept := "", true
+		if i >= 0 {
+			name = keep.names[i]
+		} else {
+			name, kept = keep.matchPrefix(key, p.cache)
+		}
+		if kept {
+			p.value = p.value[:0]
+			if p.anyValue(value, 0, plain, 0) != "" {
+				return at
+			}
+			p.put(name, false)
+			if i >= 0 {
+				p.seenProto.put(i, b, p.span[len(p.span)-1].Value)
+			}
+		}
+		at = end
 	}
-	return nil, nil
 }
 
 // allValues reads the values of a KeyValue that has several: protobuf merges

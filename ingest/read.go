@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -66,7 +67,6 @@ type job struct {
 	ctx      context.Context
 	o        Options
 	workers  int
-	keep     *keeper
 	inputs   []input
 	units    chan unit
 	shared   *resources
@@ -77,17 +77,18 @@ type job struct {
 	total    int64
 	err      error // what ends the run
 	inFlight budget
-	free     sync.Pool // of *[]byte
+	free     buffers
+	cut      *cutLine                // kept back from the last file; nil: nothing
+	tell     func(head []byte) *sign // the function tell, which the readers in its table cannot name
 }
 
 // maxInFlight is how many bytes may wait for a worker or be at one.
-const maxInFlight = 64 << 20
+const maxInFlight = 32 << 20
 
 func newJob(ctx context.Context, inputs []input, o Options) *job {
 	j := &job{
 		ctx: ctx, o: o, workers: o.Workers,
-		keep:   newKeeper(o.Keep),
-		inputs: inputs, shared: newResources(),
+		inputs: inputs, shared: newResources(), tell: tell,
 		found: make([]found, len(inputs)), bytes: make([]int64, len(inputs)),
 	}
 	if j.workers <= 0 {
@@ -111,7 +112,7 @@ func (j *job) run() []*sink {
 	sinks := make([]*sink, j.workers)
 	var running sync.WaitGroup
 	for i := range sinks {
-		w := &worker{job: j, sink: newSink(j.keep, j.shared, len(j.inputs))}
+		w := &worker{job: j, sink: newSink(j.o, j.shared, len(j.inputs))}
 		sinks[i] = w.sink
 		running.Go(w.run)
 	}
@@ -121,11 +122,13 @@ func (j *job) run() []*sink {
 		}
 		j.found[i].refused = j.readFile(i)
 	}
+	j.endCut()
 	close(j.units)
 	running.Wait()
 	j.progress()
 	for _, s := range sinks {
-		s.full = append(s.full, s.records)
+		s.flush()
+		s.records = nil
 	}
 	return sinks
 }
@@ -143,37 +146,12 @@ func (j *job) readFile(index int) (refused string) {
 	}
 	defer r.Close()
 	counted := &countingReader{job: j, r: r, index: index}
-	f := &source{job: j, index: index, path: in.path, r: bufio.NewReaderSize(counted, headSize)}
-	defer func() {
-		for _, c := range f.closers {
-			c()
-		}
-	}()
-	inside := ""
-	for range maxWrappings {
-		head, err := f.r.Peek(headSize)
-		if len(head) == 0 {
-			if err != nil && !errors.Is(err, io.EOF) {
-				return inside + shortError(err)
-			}
-			return inside + empty
-		}
-		s := tell(head)
-		switch {
-		case s == nil:
-			return inside + describe(head)
-		case s.refuse != "":
-			return inside + s.refuse
-		case s.read != nil:
-			s.read(f)
-			return ""
-		}
-		if err := s.unwrap(f); err != nil {
-			return inside + s.name + ": " + shortError(err)
-		}
-		inside += "in " + s.name + ": "
+	f := &source{job: j, index: index, path: in.path, r: bufio.NewReaderSize(counted, headSize), meter: new(meter)}
+	if file, ok := r.(*os.File); ok && in.size > 0 {
+		f.disk, f.size = file, in.size
 	}
-	return fmt.Sprintf("wrapped more than %d times", maxWrappings)
+	defer f.close()
+	return f.take(0)
 }
 
 const empty = "empty"
@@ -216,7 +194,7 @@ func (j *job) judge() error {
 
 // send hands a unit to the workers, once there is room.
 func (f *source) send(u unit) {
-	u.file = f.index
+	u.file, u.path = f.index, f.path
 	f.inFlight.take(cap(u.data))
 	select {
 	case f.units <- u:
@@ -228,10 +206,36 @@ func (f *source) send(u unit) {
 
 // buffer returns an empty buffer, used before if possible.
 func (j *job) buffer() []byte {
-	if b, ok := j.free.Get().(*[]byte); ok {
-		return (*b)[:0]
+	f := &j.free
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := len(f.list) - 1
+	if last < 0 {
+		return nil
 	}
-	return nil
+	b := f.list[last]
+	f.list = f.list[:last]
+	f.bytes -= cap(b)
+	return b[:0]
+}
+
+// buffers are buffers that can be used again. A sync.Pool would give them up at
+// each collection, and making one of 16 MB grow again costs as much as decoding
+// a third of it.
+type buffers struct {
+	mu    sync.Mutex
+	list  [][]byte
+	bytes int
+}
+
+// put takes a buffer, if there is room.
+func (f *buffers) put(b []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.bytes+cap(b) <= maxInFlight {
+		f.list = append(f.list, b)
+		f.bytes += cap(b)
+	}
 }
 
 func (j *job) progress() {

@@ -8,33 +8,36 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"unsafe"
 )
-
-// A record is a span on its way to its trace. Its times count from 1970.
-type record struct {
-	trace TraceID
-	span  Span
-}
 
 // A sink takes what one worker finds: spans, and notes about what is none.
 // All decoders end in it.
 type sink struct {
 	keep      *keeper
+	events    *keeper // of event names; nil: none is kept
+	links     bool    // whether links are kept
 	resources *resources
 	cache     *texts
 
 	file  string // of the unit being decoded
 	index int    // of that file
 
-	records []record
-	full    [][]record // earlier records, in slices that are not moved any more
+	records []record // since the last flush
+	packer  *packer  // all before
 	notes   Notes
 	found   []found // by file
 
 	attrs []Attr // room for the attributes of spans to come
-	value []byte // text of the value being decoded
-	span  []Attr // attributes of the span being decoded
-	owner owner  // the resource being decoded
+	lists *lists
+
+	seenProto, seenJSON seen
+	shapes              *shapes
+	value               []byte  // text of the value being decoded
+	span                []Attr  // attributes of the span being decoded, and behind them those of its event
+	moment              []Event // events of the span being decoded
+	linked              []Link  // links of the span being decoded
+	owner               owner   // the resource being decoded
 }
 
 // found counts what was found in one file.
@@ -54,20 +57,22 @@ type owner struct {
 	key     []byte
 }
 
-// recordRun is about how many records lie in one slice.
-const recordRun = 4096
-
-func newSink(keep *keeper, shared *resources, files int) *sink {
-	return &sink{keep: keep, resources: shared, cache: newTexts(), found: make([]found, files)}
+func newSink(o Options, shared *resources, files int) *sink {
+	s := &sink{keep: newKeeper(o.Keep), links: o.Links, resources: shared, packer: newPacker(), cache: newTexts(), lists: new(lists), shapes: new(shapes), found: make([]found, files)}
+	if len(o.Events) > 0 {
+		s.events = newKeeper(o.Events)
+	}
+	s.seenProto, s.seenJSON = make(seen, len(s.keep.names)), make(seen, len(s.keep.names))
+	return s
 }
 
-// flush starts a new slice of records when the current one is long enough. It
-// is called between messages only: decoders reach back into s.records.
+// flush packs the records. It is called between messages only: decoders reach
+// back into s.records.
 func (s *sink) flush() {
-	if len(s.records) >= recordRun {
-		s.full = append(s.full, s.records)
-		s.records = make([]record, 0, cap(s.records))
+	for i := range s.records {
+		s.packer.add(&s.records[i])
 	}
+	s.records = s.records[:0]
 }
 
 // unreadable notes n bytes at the offset that are no span.
@@ -105,17 +110,57 @@ func (s *sink) odd(at int64, what string) {
 // start appends a record for a span at the offset and returns it. The pointer
 // holds until the next call.
 func (s *sink) start(at int64) *record {
-	s.records = append(s.records, record{span: Span{Parent: -1, File: s.file, Position: at}})
-	s.span = s.span[:0]
-	return &s.records[len(s.records)-1]
+	n := len(s.records)
+	if n == cap(s.records) {
+		s.records = slices.Grow(s.records, 1)
+	}
+	s.records = s.records[:n+1]
+	r := &s.records[n]
+	*r = record{} // in place: a literal would be built elsewhere and copied
+	r.span.Parent, r.span.File, r.span.Position = -1, s.file, at
+	s.span, s.moment, s.linked = s.span[:0], s.moment[:0], s.linked[:0]
+	return r
 }
 
-// finish completes the record that start returned: attributes, and times from
-// the source, in Unix nanoseconds with 0 for unset.
+// finish completes the record that start returned: attributes, events, links,
+// and times from the source, in Unix nanoseconds with 0 for unset.
 func (s *sink) finish(r *record, start, end uint64) {
 	r.span.Start, r.span.End, r.span.Defect = times(start, end)
 	r.span.Attrs = s.settle(s.span)
+	if len(s.moment) > 0 {
+		r.span.Events = slices.Clone(s.moment)
+	}
+	if len(s.linked) > 0 {
+		r.span.Links = slices.Clone(s.linked)
+	}
 }
+
+// wantEvent answers whether an event of the name is to be read.
+func (s *sink) wantEvent(name []byte) (string, bool) {
+	if s.events == nil {
+		return "", false
+	}
+	return s.events.match(name, s.cache)
+}
+
+// noTime is the time of an event for which none was recorded, until the span
+// is placed.
+const noTime = time.Duration(math.MinInt64)
+
+// putEvent adds an event to the span being decoded. at is in Unix nanoseconds,
+// with 0 for unset. The event's attributes are those put since len(s.span) was
+// from.
+func (s *sink) putEvent(name string, at uint64, from int) {
+	e := Event{Name: name, At: noTime, Attrs: s.settle(s.span[from:])}
+	if at > 0 && at <= math.MaxInt64 {
+		e.At = time.Duration(at)
+	}
+	s.span = s.span[:from]
+	s.moment = append(s.moment, e)
+}
+
+// putLink adds a link to the span being decoded.
+func (s *sink) putLink(l Link) { s.linked = append(s.linked, l) }
 
 // drop takes back the record that start returned.
 func (s *sink) drop() { s.records = s.records[:len(s.records)-1] }
@@ -149,14 +194,54 @@ func times(start, end uint64) (from, to time.Duration, d Defect) {
 	return time.Duration(start), time.Duration(end), 0
 }
 
+// lists is a cache of attribute lists seen lately: spans of one operation
+// mostly have the same, and a list is 32 bytes an attribute. What it gains on
+// an ordinary dump is a third of all memory, and a sort a span.
+type lists [1 << 10]struct {
+	recorded []Attr // in the order of the source
+	settled  []Attr // what settle made of it
+}
+
 // settle sorts attributes by key, keeps the last of those with one key, and
-// moves them to where they stay.
+// moves them to where they stay, which is where an equal list stays already if
+// there was one lately.
 func (s *sink) settle(attrs []Attr) []Attr {
-	attrs = sortAttrs(attrs)
-	n := len(attrs)
-	if n == 0 {
+	if len(attrs) == 0 {
 		return nil
 	}
+	hash := uint64(len(attrs))
+	for i := range attrs {
+		// Equal texts of one sink are nearly always one string.
+		hash = mix(hash, uint64(uintptr(unsafe.Pointer(unsafe.StringData(attrs[i].Value)))))
+	}
+	slot := &s.lists[hash%uint64(len(s.lists))]
+	if isSame(slot.recorded, attrs) {
+		return slot.settled
+	}
+	slot.recorded = append(slot.recorded[:0], attrs...)
+	slot.settled = s.store(sortAttrs(attrs))
+	return slot.settled
+}
+
+// isSame reports whether the lists hold the same strings. Equal strings at
+// different places are not the same: that costs a copy, looking would cost more.
+func isSame(a, b []Attr) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		x, y := &a[i], &b[i]
+		if unsafe.StringData(x.Value) != unsafe.StringData(y.Value) || unsafe.StringData(x.Key) != unsafe.StringData(y.Key) ||
+			len(x.Value) != len(y.Value) || len(x.Key) != len(y.Key) {
+			return false
+		}
+	}
+	return true
+}
+
+// store copies attributes to where they stay.
+func (s *sink) store(attrs []Attr) []Attr {
+	n := len(attrs)
 	if len(s.attrs) < n {
 		s.attrs = make([]Attr, max(1024, n))
 	}

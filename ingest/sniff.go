@@ -6,15 +6,18 @@ import (
 	"fmt"
 )
 
-// A sign tells a form by its first bytes. Exactly one of unwrap, read and
-// refuse is set. To read another form, add a file with its reader and a row
+// A sign tells a form by its first bytes. Exactly one of unwrap, unpack, read
+// and refuse is set. To read another form, add a file with its reader and a row
 // here (or, for a form of JSON, in jsonForms).
 type sign struct {
 	name   string
 	is     func(head []byte) bool
 	unwrap func(*source) error // replaces the reader by one of what is inside
-	read   func(*source)       // reads the content to its end
-	refuse string              // why it is not read, and what would do
+	// unpack reads all files of an archive, which lies in so many wrappings, and
+	// returns why there is none to be read, or "".
+	unpack func(f *source, wrappings int) (refused string)
+	read   func(*source) // reads the content to its end
+	refuse string        // why it is not read, and what would do
 }
 
 // headSize is how many bytes are looked at to tell the form.
@@ -26,17 +29,28 @@ const headSize = 64 << 10
 var signs = []sign{
 	{name: "gzip", is: prefix("\x1f\x8b"), unwrap: (*source).gunzip},
 	{name: "zstd", is: isZstd, unwrap: (*source).unzstd},
-	{name: "zip", is: prefix("PK\x03\x04"), refuse: "a zip archive: unpack it first"},
-	{name: "tar", is: isTar, refuse: "a tar archive: unpack it first"},
+	{name: "zip", is: isZip, unpack: (*source).unzip},
+	{name: "tar", is: isTar, unpack: (*source).untar},
 	{name: "OTLP protobuf", is: isBare, read: (*source).readBare},
 	{name: "length-prefixed OTLP", is: isChain, read: (*source).readChain},
-	{name: "UTF-16", is: isUTF16, refuse: "UTF-16 text: convert it to UTF-8"},
+	// Text, and what says by its first bytes that it is none of ours.
+	{name: "UTF-16", is: isUTF16, unwrap: (*source).utf16Text},
 	{name: "Parquet", is: prefix("PAR1"), refuse: "a Parquet file: export it as JSON lines"},
 	{name: "STEF", is: prefix("STEF"), refuse: "a STEF file: convert it to OTLP"},
+	{name: "OTAP", is: isArrow, refuse: "OTAP or other Arrow data: let a collector receive it and write OTLP"},
 	{name: "git-lfs", is: prefix("version https://git-lfs"), refuse: "a git-lfs pointer, not the file: run git lfs pull"},
 	{name: "HTML", is: isHTML, refuse: "an HTML page, not a dump: was the download refused?"},
+	{name: "docker", is: isDocker, unwrap: (*source).undocker},
+	{name: "CRI", is: isCRI, unwrap: (*source).uncri},
+	{name: "console of JavaScript", is: isInspect, refuse: "output of JavaScript's console exporter, which is cut by depth" + useOTLP},
+	{name: "console of C++", is: hasLine("trace_id      : "), refuse: "output of C++'s ostream exporter" + useOTLP},
+	{name: "console of .NET", is: hasLine("Activity.TraceId: "), refuse: "output of .NET's console exporter" + useOTLP},
+	{name: "debug exporter", is: hasLine("ResourceSpans #"), refuse: "output of the collector's debug exporter: use its file exporter"},
+	{name: "CSV", is: isCSV, refuse: "a table (CSV), whose columns have no fixed meaning: export OTLP, or JSON lines with the columns' usual names"},
 	{name: "JSON", is: isText, read: (*source).readText},
 }
+
+const useOTLP = ": export OTLP instead, to a collector's file exporter"
 
 func prefix(magic string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
@@ -70,6 +84,53 @@ func isUTF16(head []byte) bool {
 func isHTML(head []byte) bool {
 	head = bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head, bom), " \t\r\n"))
 	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html")) || bytes.HasPrefix(head, []byte("<?xml"))
+}
+
+// isZip takes an empty archive as well, which begins with its end.
+func isZip(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06"))
+}
+
+// isArrow takes Arrow's files and streams, and messages of OTAP, which hold
+// streams: a batch id, then a payload.
+func isArrow(head []byte) bool {
+	streamed := []byte("\xff\xff\xff\xff")
+	if bytes.HasPrefix(head, []byte("ARROW1")) || bytes.HasPrefix(head, streamed) {
+		return true
+	}
+	return len(head) > 2 && head[0] == 0x08 && bytes.Contains(head[:min(len(head), 1<<10)], streamed)
+}
+
+// isInspect takes what JavaScript's util.inspect writes for a span: an object
+// whose keys have no quotes. Other lines of the program may stand before.
+func isInspect(head []byte) bool {
+	return hasLine("traceId: '")(head) && !hasLine(`{"`)(head)
+}
+
+// hasLine returns a test for a line that begins with the text, white space
+// aside.
+func hasLine(text string) func([]byte) bool {
+	return func(head []byte) bool {
+		for at := 0; ; {
+			found := bytes.Index(head[at:], []byte(text))
+			if found < 0 {
+				return false
+			}
+			before := bytes.TrimRight(head[:at+found], " \t")
+			if len(before) == 0 || before[len(before)-1] == '\n' {
+				return true
+			}
+			at += found + len(text)
+		}
+	}
+}
+
+// isCSV takes a first line of three or more names of columns, one of which is
+// that of a trace.
+func isCSV(head []byte) bool {
+	line, _, _ := bytes.Cut(bytes.TrimPrefix(head, bom), []byte("\n"))
+	columns := max(bytes.Count(line, []byte(",")), bytes.Count(line, []byte(";")), bytes.Count(line, []byte("\t")))
+	return columns >= 2 && !bytes.ContainsAny(line, "{}[]:") && bytes.Contains(bytes.ToLower(line), []byte("trace"))
 }
 
 // isText takes any text, since JSON may begin further down, behind the rest of
@@ -137,6 +198,9 @@ func isChain(head []byte) bool {
 		more := int64(len(body)) < size
 		if !more {
 			body = body[:size]
+		}
+		if more && len(bytes.TrimLeft(head[at:at+4], " \t\r\n")) == 0 {
+			return false // the white space before a text, not 150 MB
 		}
 		switch {
 		case bytes.HasPrefix(body, zstdMagic) || n > 0 && len(body) < 4 && bytes.HasPrefix(zstdMagic, body):

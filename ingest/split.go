@@ -30,6 +30,9 @@ type source struct {
 	path    string
 	r       *bufio.Reader
 	closers []func()
+	disk    io.ReaderAt // the file itself, while nothing is taken off; else nil
+	size    int64       // of disk, in bytes
+	meter   *meter
 	offset  int64  // bytes of content that were read or skipped
 	broken  string // why the content ended too early; "": it did not
 }
@@ -37,6 +40,7 @@ type source struct {
 // A unit is a piece of the content of one file that can be decoded by itself.
 type unit struct {
 	file   int
+	path   string // of the file; behind a colon, that of the file in an archive
 	decode func(*worker, unit)
 	data   []byte
 	base   int64 // offset of data in the content
@@ -76,8 +80,8 @@ func (f *source) ended(err error) {
 // went wrong before it is over, and no bracket need be counted. Where there is
 // none, the brackets are.
 func (f *source) readText() {
-	base, count := f.offset, brackets{}
-	buf := f.fill(f.buffer(), blockSize)
+	buf, base := f.begin(f.buffer())
+	count := brackets{}
 	seen := 0 // index up to which there is no easy place
 	for f.broken == "" && f.ctx.Err() == nil {
 		at := lastRecord(buf, seen)
@@ -99,7 +103,7 @@ func (f *source) readText() {
 		}
 		buf = f.fill(buf, min(maxValue, max(blockSize, 2*len(buf))))
 	}
-	f.send(unit{decode: (*worker).text, data: buf, base: base, tail: f.broken})
+	f.end(unit{decode: (*worker).text, data: buf, base: base, tail: f.broken})
 }
 
 // skipLines skips to the next line that starts a value.

@@ -2,16 +2,18 @@ package ingest
 
 import (
 	"bytes"
-	"hash/maphash"
+	"encoding/binary"
+	"math/bits"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // texts is a cache of strings seen lately, so that a name that occurs a
 // million times is one string. It has a fixed size: a dump whose values are
 // all different costs no more than its strings.
 type texts struct {
-	seed  maphash.Seed
 	slots [textSlots]string
+	slab  []byte // room for strings to come
 }
 
 const (
@@ -19,9 +21,12 @@ const (
 	// longText is the length in bytes from which a text is taken to be one of
 	// a kind and not looked up.
 	longText = 256
+	// slabSize is how many bytes of strings lie in one piece of memory. A
+	// string that is kept keeps its neighbours.
+	slabSize = 32 << 10
 )
 
-func newTexts() *texts { return &texts{seed: maphash.MakeSeed()} }
+func newTexts() *texts { return new(texts) }
 
 // get returns b as a string with invalid UTF-8 replaced by U+FFFD, one for a
 // run of bad bytes.
@@ -32,11 +37,49 @@ func (t *texts) get(b []byte) string {
 	if len(b) >= longText {
 		return string(valid(b))
 	}
-	at := &t.slots[maphash.Bytes(t.seed, b)%textSlots]
+	at := &t.slots[hashBytes(b)%textSlots]
 	if *at != string(b) {
-		*at = string(valid(b))
+		*at = t.store(valid(b))
 	}
 	return *at
+}
+
+// store copies b to the slab: values that are all different would else cost an
+// allocation a span.
+func (t *texts) store(b []byte) string {
+	if len(t.slab) < len(b) {
+		if len(b) > slabSize/8 {
+			return string(b)
+		}
+		t.slab = make([]byte, slabSize)
+	}
+	kept := t.slab[:len(b)]
+	t.slab = t.slab[len(b):]
+	copy(kept, b)
+	return unsafe.String(&kept[0], len(kept)) // nobody writes to kept again
+}
+
+// hashBytes hashes the length, the first eight bytes and the last eight: enough
+// to tell texts apart, and a third of the time of hash/maphash. It is for
+// caches, where texts that fall together cost time and nothing else.
+func hashBytes(b []byte) uint64 {
+	n := len(b)
+	var head, tail uint64
+	switch {
+	case n >= 8:
+		head, tail = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[n-8:])
+	case n >= 4:
+		head, tail = uint64(binary.LittleEndian.Uint32(b)), uint64(binary.LittleEndian.Uint32(b[n-4:]))
+	case n > 0:
+		head = uint64(b[0]) | uint64(b[n/2])<<8 | uint64(b[n-1])<<16
+	}
+	return mix(head^uint64(n)*0x9e3779b97f4a7c15, tail)
+}
+
+// mix folds the 128-bit product of two odd-ish numbers, as wyhash does.
+func mix(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a^0xa0761d6478bd642f, b^0xe7037ed1a0b428db)
+	return hi ^ lo
 }
 
 func valid(b []byte) []byte {
@@ -44,4 +87,31 @@ func valid(b []byte) []byte {
 		return b
 	}
 	return bytes.ToValidUTF8(b, []byte("\uFFFD"))
+}
+
+// seen remembers, by the index of a key in keeper.names, the encoded values it
+// had lately (in protobuf with the key) and their texts. Most attributes that
+// are kept say one of a few things; those need not be decoded, hashed and
+// looked up. A form has one of its own, since equal bytes mean different values
+// in different forms.
+type seen [][4]struct {
+	raw  [71]byte // what is longer is not remembered
+	n    uint8    // length of raw; 0: none
+	text string
+}
+
+func (s seen) get(key int, raw []byte) (text string, ok bool) {
+	if len(raw) == 0 {
+		return "", false
+	}
+	at := &s[key][(len(raw)+int(raw[len(raw)-1]))%4]
+	return at.text, string(at.raw[:at.n]) == string(raw)
+}
+
+func (s seen) put(key int, raw []byte, text string) {
+	at := &s[key][0]
+	if len(raw) > 0 && len(raw) <= len(at.raw) {
+		at = &s[key][(len(raw)+int(raw[len(raw)-1]))%4]
+		at.n, at.text = uint8(copy(at.raw[:], raw)), text
+	}
 }

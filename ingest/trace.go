@@ -82,7 +82,9 @@ type Span struct {
 	Scope      string // name of the instrumentation scope
 	TraceState string // W3C tracestate, as recorded
 	Resource   *Resource
-	Attrs      []Attr // only what Options.Keep asks for, sorted by key
+	Attrs      []Attr  // only what Options.Keep asks for, sorted by key
+	Events     []Event // only what Options.Events asks for, in the order of their times
+	Links      []Link  // only with Options.Links
 
 	File     string // the input the span came from
 	Position int64  // offset in bytes of the span in the file's unpacked content
@@ -94,6 +96,20 @@ func (s *Span) Attr(key string) string { return attr(s.Attrs, key) }
 
 // Duration is End - Start, 0 for a span with a Defect.
 func (s *Span) Duration() time.Duration { return s.End - s.Start }
+
+// An Event is a moment of a span. At is an offset from Trace.Epoch; it may lie
+// outside the span.
+type Event struct {
+	Name  string
+	At    time.Duration
+	Attrs []Attr // only what Options.Keep asks for, sorted by key
+}
+
+// A Link points from a span to a span of this or another trace.
+type Link struct {
+	TraceID TraceID
+	SpanID  SpanID
+}
 
 // A Resource is who produced a span. Equal content is one Resource: pointers
 // may be compared.

@@ -3,8 +3,12 @@ package ingest
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -14,9 +18,63 @@ const (
 	// maxWindow is the largest zstd window in bytes that is accepted: what the
 	// zstd command takes without --long. It is the memory one decoder needs.
 	maxWindow = 128 << 20
-	// maxWrappings is how often content may be wrapped in itself.
+	// maxWrappings is how often content may be wrapped in itself, archives and
+	// log lines counted.
 	maxWrappings = 8
+	// maxRatio is how many bytes may come out of wrappings, all layers together,
+	// for each byte read from disk, beyond the first freeBytes. Deflate reaches
+	// 1032 at most; dumps of traces reach 100.
+	maxRatio  = 1000
+	freeBytes = 1 << 30
 )
+
+var errRatio = fmt.Errorf("unpacks to more than %d times its size", maxRatio)
+
+// take finds the form of the content and reads it, after taking off what it is
+// wrapped in. It returns what the content is if that is no dump, else "".
+func (f *source) take(wrappings int) (refused string) {
+	inside := ""
+	for ; wrappings < maxWrappings; wrappings++ {
+		head, err := f.r.Peek(headSize)
+		if len(head) == 0 {
+			if err != nil && !errors.Is(err, io.EOF) {
+				return inside + shortError(err)
+			}
+			return inside + empty
+		}
+		s := f.tell(head)
+		switch {
+		case s == nil:
+			return inside + describe(head)
+		case s.refuse != "":
+			return inside + s.refuse
+		case s.read != nil:
+			s.read(f)
+			return ""
+		}
+		inside += "in " + s.name + ": "
+		if s.unpack != nil {
+			if refused = s.unpack(f, wrappings+1); refused != "" {
+				return inside + refused
+			}
+			return ""
+		}
+		if err := s.unwrap(f); err != nil {
+			return inside + shortError(err)
+		}
+		f.disk = nil
+	}
+	return fmt.Sprintf("wrapped more than %d times", maxWrappings)
+}
+
+func (f *source) close() {
+	for _, c := range f.closers {
+		c()
+	}
+}
+
+// wrap makes r, which reads from f.r, what is read from now on.
+func (f *source) wrap(r io.Reader) { f.r = bufio.NewReaderSize(unpacked{f, r}, headSize) }
 
 // gunzip reads all members of a gzip file.
 func (f *source) gunzip() error {
@@ -24,7 +82,7 @@ func (f *source) gunzip() error {
 	if err != nil {
 		return err
 	}
-	f.r = bufio.NewReaderSize(z, headSize)
+	f.wrap(z)
 	return nil
 }
 
@@ -36,7 +94,7 @@ func (f *source) unzstd() error {
 		return err
 	}
 	f.closers = append(f.closers, z.Close)
-	f.r = bufio.NewReaderSize(z, headSize)
+	f.wrap(z)
 	return nil
 }
 
@@ -86,4 +144,99 @@ func shortError(err error) string {
 		return "compressed data ends early"
 	}
 	return err.Error()
+}
+
+// A meter counts what came out of the wrappings of one file.
+type meter struct {
+	bytes   int64
+	entries int // of archives, at any depth
+}
+
+// unpacked counts what it reads and ends with an error when that is out of all
+// proportion to the file: a bomb.
+type unpacked struct {
+	f *source
+	r io.Reader
+}
+
+func (u unpacked) Read(b []byte) (int, error) {
+	n, err := u.r.Read(b)
+	u.f.meter.bytes += int64(n)
+	if (u.f.meter.bytes-freeBytes)/maxRatio > u.f.bytes[u.f.index] {
+		return n, errRatio
+	}
+	return n, err
+}
+
+// utf16Text turns UTF-16, its byte order mark in front, into UTF-8. PowerShell
+// writes it where output is redirected.
+func (f *source) utf16Text() error {
+	var mark [2]byte
+	if _, err := io.ReadFull(f.r, mark[:]); err != nil {
+		return err
+	}
+	order := binary.ByteOrder(binary.LittleEndian)
+	if mark[0] == 0xfe {
+		order = binary.BigEndian
+	}
+	f.wrap(&utf16Reader{r: f.r, order: order})
+	return nil
+}
+
+type utf16Reader struct {
+	r     *bufio.Reader
+	order binary.ByteOrder
+	out   []byte // decoded and not read yet
+	room  []byte
+}
+
+func (u *utf16Reader) Read(b []byte) (int, error) {
+	if len(u.out) == 0 {
+		if err := u.decode(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, u.out)
+	u.out = u.out[n:]
+	return n, nil
+}
+
+// decode decodes what the reader has at hand. Half a surrogate pair becomes
+// U+FFFD; half a unit at the end is an error.
+func (u *utf16Reader) decode() error {
+	u.room = u.room[:0]
+	for len(u.room) < headSize {
+		unit, err := u.next(0)
+		if err != nil {
+			if len(u.room) > 0 && errors.Is(err, io.EOF) {
+				break
+			}
+			return err
+		}
+		r := rune(unit)
+		if utf16.IsSurrogate(r) {
+			low, err := u.next(2)
+			pair := utf16.DecodeRune(r, rune(low))
+			if err == nil && pair != utf8.RuneError {
+				u.r.Discard(2)
+			}
+			r = pair
+		}
+		u.r.Discard(2)
+		u.room = utf8.AppendRune(u.room, r)
+	}
+	u.out = u.room
+	return nil
+}
+
+// next returns the unit that lies skip bytes ahead.
+func (u *utf16Reader) next(skip int) (uint16, error) {
+	b, err := u.r.Peek(skip + 2)
+	if len(b) == skip+2 {
+		return u.order.Uint16(b[skip:]), nil
+	}
+	if len(b) > skip && errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return 0, err
 }

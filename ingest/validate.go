@@ -73,6 +73,14 @@ func (s *Span) check() (breaches []string) {
 	if !isSorted(s.Attrs) {
 		add("attributes not sorted by key")
 	}
+	if !slices.IsSortedFunc(s.Events, compareEvents) {
+		add("events not sorted by time, name and content")
+	}
+	for i := range s.Events {
+		if !isSorted(s.Events[i].Attrs) {
+			add("event %d: attributes not sorted by key", i)
+		}
+	}
 	return breaches
 }
 

@@ -22,14 +22,12 @@ func (w *worker) run() {
 	w.proto = &protoBytes{sink: w.sink}
 	for u := range w.units {
 		if w.ctx.Err() == nil {
-			w.file, w.index = w.inputs[u.file].path, u.file
+			w.file, w.index = u.path, u.file
 			u.decode(w, u)
 			w.flush()
 		}
 		w.inFlight.give(cap(u.data))
-		if cap(u.data) <= 2*wideBlock {
-			w.free.Put(&u.data)
-		}
+		w.free.put(u.data)
 	}
 	if w.zstd != nil {
 		w.zstd.Close()

@@ -70,7 +70,7 @@ func TestLinkTo(t *testing.T) {
 
 // everywhere puts a name wherever one can be.
 func everywhere(name string) (*analyze.Report, []analyze.View) {
-	r, v := sample(), views()
+	r, v := sample(), append(views(), tries()...)
 	for i := range r.Input.Notes {
 		r.Input.Notes[i].Text, r.Input.Notes[i].Example.File, r.Input.Notes[i].Code = name, name, ingest.Code(name)
 	}
@@ -82,13 +82,19 @@ func everywhere(name string) (*analyze.Report, []analyze.View) {
 	for i := range r.Dependencies {
 		d := &r.Dependencies[i]
 		d.Caller, d.Callee, d.Operation, d.CurrentTimeout = name, name, name, &analyze.CurrentTimeout{Source: name}
-		d.DoesNotFit = []string{name}
+		d.DoesNotFit, d.Hint = []string{name}, name
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		f.Code, f.Service, f.Route, f.Callee, f.Operation = analyze.FindingCode(name), name, name, name, name
+		f.Service, f.Route, f.Callee, f.Operation = name, name, name, name
+		if len(f.Examples) == 0 || f.Examples[0].Detail == nil { // what a detail says depends on the code
+			f.Code = analyze.FindingCode(name)
+		}
 		for j := range f.Examples {
 			f.Examples[j].File = name
+			if d := f.Examples[j].Detail; d != nil {
+				d.Instance, d.Success = name, name
+			}
 		}
 	}
 	for i := range r.Worst {
@@ -105,8 +111,13 @@ func everywhere(name string) (*analyze.Report, []analyze.View) {
 		for j := range v[i].Calls {
 			c := &v[i].Calls[j]
 			c.Service, c.Callee, c.Operation, c.Outcome, c.Findings = name, name, name, analyze.Outcome(name), []analyze.FindingCode{analyze.FindingCode(name)}
+			c.Rules = analyze.CallRules{Callee: name, Operation: name}
 			for k := range c.Tries {
 				c.Tries[k].Outcome = analyze.Outcome(name)
+				c.Tries[k].Rules = analyze.TryRules{Part: name, Outcome: name, Join: name}
+				if c.Tries[k].Phases != nil {
+					c.Tries[k].Phases[name] = 1
+				}
 			}
 		}
 		for j := range v[i].Notes {
@@ -135,7 +146,7 @@ func checkName(t interface {
 	for form, text := range map[string]string{
 		"Text":      write(func(w io.Writer) error { return Text(w, r, Options{}) }),
 		"Markdown":  write(func(w io.Writer) error { return Markdown(w, r, Options{}) }),
-		"TraceText": write(func(w io.Writer) error { return TraceText(w, v, Options{}) }),
+		"TraceText": write(func(w io.Writer) error { return TraceText(w, v, Options{Explain: true}) }),
 		"JSON":      strings.ReplaceAll(write(func(w io.Writer) error { return JSON(w, r) }), `\`, ""),
 		"TraceJSON": strings.ReplaceAll(write(func(w io.Writer) error { return TraceJSON(w, v) }), `\`, ""),
 	} {
@@ -152,7 +163,7 @@ func checkName(t interface {
 	got, like := strings.Split(md, "\n"), strings.Split(want, "\n")
 	for _, l := range got {
 		ours := l == ""
-		for _, start := range []string{"## ", "| ", "- ", "… and ", "most ", "caller ", "longest ", "Where ", "Nothing ", "Suggested "} {
+		for _, start := range []string{"## ", "| ", "- ", "… and ", "most ", "caller ", "longest ", "Where ", "Nothing ", "Suggested ", "Connecting, "} {
 			ours = ours || strings.HasPrefix(l, start)
 		}
 		if !ours {

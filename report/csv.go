@@ -97,6 +97,20 @@ func csvRow(d *analyze.Dependency, held map[string]time.Duration, heads bool) (r
 		codes = append(codes, string(w))
 	}
 	add("warnings", inert(strings.Join(codes, " ")))
+	count("hidden_retries", d.Hidden)
+	add("criticality", inert(d.Hint))
+	for _, p := range []struct {
+		name string
+		l    *analyze.Latency
+	}{{"connect", d.Connect}, {"pool", d.Pool}, {"read", d.Read}} {
+		if p.l == nil {
+			p.l = new(analyze.Latency)
+		}
+		count(p.name+"_n", p.l.N)
+		ns(p.name+"_p50", p.l.P50.Point)
+		ns(p.name+"_p95", p.l.P95.Point)
+		ns(p.name+"_p99", p.l.P99.Point)
+	}
 	return row
 }
 

@@ -10,10 +10,12 @@ import (
 
 // ceilingWarnings are those that the table of timeouts shows; the others stand
 // with the latencies.
-var ceilingWarnings = []analyze.Warning{analyze.NoCeiling, analyze.CappedByBudget, analyze.DoesNotFit, analyze.AssumesRequired, analyze.MinimumUnknown}
+var ceilingWarnings = []analyze.Warning{analyze.NoCeiling, analyze.FewCeiling, analyze.CappedByBudget, analyze.DoesNotFit,
+	analyze.AssumesRequired, analyze.MinimumUnknown, analyze.TimeoutUnclear}
 
-// dependenciesSection has two tables with the same rows: what calls did, and
-// what timeouts follow from it.
+// dependenciesSection has two tables with the same rows, what calls did and what
+// timeouts follow from it, and between them one of connecting, where that was
+// recorded.
 func dependenciesSection(d *document, r *analyze.Report, o Options) {
 	if len(r.Dependencies) == 0 {
 		d.head("Dependencies")
@@ -35,12 +37,42 @@ func dependenciesSection(d *document, r *analyze.Report, o Options) {
 		w := rowWarnings{table: t, all: dep.Warnings}
 		w.place(ceilingWarnings...)
 		w.place(analyze.ConnectInRead) // these latencies are of whole attempts; the table of times says it
-		cells := []cell{{line: say(count(dep.Calls))}, {line: say(count(dep.Attempts))}, {line: say(count(dep.Cut))}, {line: say(count(dep.Errors))}}
+		cells := []cell{{line: say(count(dep.Calls))}, {line: say(count(dep.Attempts)), notes: w.at(analyze.HiddenRetries)}, {line: say(count(dep.Cut))}, {line: say(count(dep.Errors))}}
 		cells = append(cells, quantiles(&w, &dep.Latency, false)...)
 		cells = append(cells, cell{line: say(between(dep.Latency.P999.Low, dep.Latency.P999.High))}, cell{line: say(share(dep.Path, held[dep.Caller]))})
 		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation), cells: cells, notes: w.rest()})
 	}
+	connectTable(d, deps[:n])
 	timeoutTable(d, deps[:n])
+}
+
+// connectTable says how long connecting, waiting for the pool and reading took,
+// for the dependencies of which something of it was recorded.
+func connectTable(d *document, deps []*analyze.Dependency) {
+	var rows []*analyze.Dependency
+	for _, dep := range deps {
+		if dep.Connect != nil || dep.Pool != nil || dep.Read != nil {
+			rows = append(rows, dep)
+		}
+	}
+	if rows == nil {
+		return
+	}
+	d.prose("Connecting, as far as it was recorded: how many attempts opened a connection, waited for one of the pool, and got to reading (sending, waiting and receiving), and for how long.")
+	t := d.table("dependency", column{head: "connect"}, column{head: "p50"}, column{head: "p99"},
+		column{head: "pool"}, column{head: "p50"}, column{head: "p99"}, column{head: "read"}, column{head: "p50"}, column{head: "p99"})
+	for _, dep := range rows {
+		var cells []cell
+		for _, l := range []*analyze.Latency{dep.Connect, dep.Pool, dep.Read} {
+			if l == nil {
+				cells = append(cells, cell{line: say(unknown)}, cell{line: say(unknown)}, cell{line: say(unknown)})
+				continue
+			}
+			w := rowWarnings{table: t, all: l.Warnings()}
+			cells = append(cells, cell{line: say(count(l.N))}, quantileCell(&w, &l.P50, analyze.FewP50), quantileCell(&w, &l.P99, analyze.FewP99))
+		}
+		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation), cells: cells})
+	}
 }
 
 func callLabel(caller, callee, operation string) line {
@@ -74,21 +106,17 @@ const misfits = 3
 func timeoutTable(d *document, deps []*analyze.Dependency) {
 	d.prose("Suggested timeouts: no call with less than the minimum left, no wait beyond the ceiling.")
 	any := func(has func(*analyze.Dependency) bool) bool { return slices.ContainsFunc(deps, has) }
-	policy := any(func(d *analyze.Dependency) bool { return d.PolicyMinimum != nil || d.PolicyCeiling != nil })
-	current := any(func(d *analyze.Dependency) bool { return d.CurrentTimeout != nil })
-	required := any(func(d *analyze.Dependency) bool { return d.Required != nil })
+	unclear := func(d *analyze.Dependency) bool { return slices.Contains(d.Warnings, analyze.TimeoutUnclear) }
+	current := any(func(d *analyze.Dependency) bool { return d.CurrentTimeout != nil || unclear(d) })
+	required := any(func(d *analyze.Dependency) bool { return d.Required != nil || d.Hint != "" })
 
 	t := d.table("dependency")
 	if required {
-		t.column(column{head: "required"})
+		t.column(column{head: "required", left: true})
 	}
 	minimum := t.column(column{head: "minimum"})
 	t.column(column{head: "ceiling"})
 	cuts := t.column(column{head: "cuts"})
-	if policy {
-		t.column(column{head: "policy min."})
-		t.column(column{head: "policy ceil."})
-	}
 	if current {
 		t.column(column{head: "timeout now"})
 		t.column(column{head: "cuts now"})
@@ -105,26 +133,28 @@ func timeoutTable(d *document, deps []*analyze.Dependency) {
 		var cells []cell
 		add := func(s string, notes ...int) { cells = append(cells, cell{line: say(s), notes: notes}) }
 		if required {
-			add(orUnknown(dep.Required, func(yes bool) string {
-				if yes {
-					return "yes"
-				}
-				return "no"
-			}))
+			c := cell{line: say(orUnknown(dep.Required, yesNo))}
+			if dep.Hint != "" {
+				c.line = append(c.line, say(" (", named(dep.Hint), ")")...)
+				c.notes = []int{t.foot(hintText(dep.Hint))}
+			}
+			cells = append(cells, c)
 		}
-		add(orUnknown(dep.Minimum, dur), w.at(analyze.MinimumUnknown)...)
-		add(orUnknown(dep.Ceiling, setting), w.at(analyze.NoCeiling, analyze.FewCeiling, analyze.CappedByBudget, analyze.DoesNotFit)...)
+		cells = append(cells,
+			cell{line: say(orUnknown(dep.Minimum, dur)), notes: w.at(analyze.MinimumUnknown), under: inPolicy(dep.PolicyMinimum)},
+			cell{line: say(orUnknown(dep.Ceiling, setting)), under: inPolicy(dep.PolicyCeiling),
+				notes: w.at(analyze.NoCeiling, analyze.FewCeiling, analyze.CappedByBudget, analyze.DoesNotFit)})
 		add(orUnknown(dep.CeilingShareCut, percent))
-		if policy {
-			add(orUnknown(dep.PolicyMinimum, setting))
-			add(orUnknown(dep.PolicyCeiling, setting))
-		}
 		if now := dep.CurrentTimeout; current && now != nil {
 			add(setting(now.NS))
 			add(orUnknown(now.ShareCut, percent))
-			cells = append(cells, cell{line: say(named(now.Source))})
+			source := cell{line: say(named(now.Source))}
+			if now.Source == "pile" {
+				source.notes = []int{t.foot("pile: most of the cuts lie at this time")}
+			}
+			cells = append(cells, source)
 		} else if current {
-			add(unknown)
+			add(unknown, w.at(analyze.TimeoutUnclear)...)
 			add(unknown)
 			add(unknown)
 		}
@@ -136,9 +166,38 @@ func timeoutTable(d *document, deps []*analyze.Dependency) {
 			}
 			details = append(details, say("does not fit ", named(r)))
 		}
+		if n := dep.FalseTimeouts; n != nil && *n > 0 {
+			details = append(details, say("false timeouts: ", count(*n), " cut whose answer would have come in time"))
+		}
+		if n := dep.LateAnyway; n != nil && *n > 0 {
+			details = append(details, say("late anyway: ", count(*n), " cut whose answer would have come too late all the same"))
+		}
 		if details != nil {
-			t.detail = "routes it does not fit"
+			t.detail = "remarks"
 		}
 		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation), cells: cells, details: details})
 	}
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
+// hintText says what a hint at whether a call is required rests on.
+func hintText(hint string) string {
+	if hint == "fallback" {
+		return "fallback: something else was done instead of a failed call, so it may be optional"
+	}
+	return "in brackets what the callee says of itself: service.criticality"
+}
+
+// inPolicy writes what the policy says, for under what is suggested.
+func inPolicy(d *time.Duration) string {
+	if d == nil {
+		return ""
+	}
+	return "policy " + setting(*d)
 }

@@ -1,13 +1,14 @@
 // Package report writes results of package analyze for people and machines:
-// a report as text, Markdown, JSON and CSV, and the views of traces as text and
-// JSON lines. It computes nothing but means and shares that a table shows.
+// a report as text, Markdown, JSON and CSV, the views of traces as text and JSON
+// lines, and the rules of the recogniser as text. It computes nothing but means,
+// shares and waits between attempts that a table shows.
 //
 // # Pipeline
 //
 //  1. A Report, or Views, become a document: headings, lines and tables, built
 //     of runs that know whether they are words of ours, a name from the input,
 //     a file or a trace id (document.go; read.go, routes.go, dependencies.go,
-//     findings.go, trace.go). The document knows nothing of a form.
+//     findings.go, trace.go, signals.go). The document knows nothing of a form.
 //  2. A form lays the document out: text.go with table.go, the one file that
 //     knows tablewriter, or markdown.go.
 //  3. Everything is buffered and written in one Write, whose error is returned.
@@ -24,6 +25,8 @@
 //   - detail: a line below a row.
 //   - foot: a numbered footnote, printed once under its table. Numbers run
 //     through the whole document, so that a ticket can quote one.
+//   - rule: what made a span a call, an attempt or a phase of one, or gave it its
+//     outcome; shown by its id, which Signals explains.
 //   - setting: a duration that somebody chose (deadline, ceiling), printed
 //     without trailing zeros; measured ones have three significant digits.
 //

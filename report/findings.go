@@ -25,7 +25,7 @@ func findingsSection(d *document, r *analyze.Report, o Options) {
 	t := d.table("where", column{head: "what", left: true}, column{head: "count"}, column{head: "from elsewhere"}, column{head: "worst"}, column{head: "worst trace", left: true})
 	t.detail = "evidence"
 	t.columns[2].notes = []int{t.foot("the same trouble here that began elsewhere, and is counted there")}
-	t.columns[3].notes = []int{t.foot("how late, how far below, or how long for nobody")}
+	t.columns[3].notes = []int{t.foot("what examples are ordered by: how late, how far below or above, how early, or how long")}
 	t.left = len(findings) - n
 	for _, f := range findings[:n] {
 		what := cell{line: say(named(f.Code))}
@@ -36,8 +36,11 @@ func findingsSection(d *document, r *analyze.Report, o Options) {
 		var details []line
 		if len(f.Examples) > 0 {
 			e := &f.Examples[0]
-			amount, trace = say(dur(e.Amount)), say(e.Trace)
-			if l := evidence(e); l != nil {
+			trace = say(e.Trace)
+			if f.Code != analyze.DeadlineLost { // which measures nothing
+				amount = say(dur(e.Amount))
+			}
+			if l := evidence(f); l != nil {
 				details = append(details, append(say("worst: "), l...))
 			}
 			details = append(details, append(say("in "), whereIn(e.File, e.Position)...))
@@ -45,13 +48,21 @@ func findingsSection(d *document, r *analyze.Report, o Options) {
 		if f.First != 0 || f.Last != 0 {
 			details = append(details, say("seen ", fromTo(f.First, f.Last)))
 		}
-		where := routeLabel(f.Service, f.Route)
-		if f.Callee != "" || f.Operation != "" {
-			where = append(where, say(" → ", named(f.Callee), " ", named(f.Operation))...)
-		}
-		t.rows = append(t.rows, row{label: where, details: details,
+		t.rows = append(t.rows, row{label: findingLabel(f), details: details,
 			cells: []cell{what, {line: say(count(f.Count))}, {line: say(count(f.CausedBy))}, {line: amount}, {line: trace}}})
 	}
+}
+
+// findingLabel says where: a route, a call of a route, or, without a route, a
+// dependency as a whole.
+func findingLabel(f *analyze.Finding) line {
+	switch {
+	case f.Callee == "" && f.Operation == "":
+		return routeLabel(f.Service, f.Route)
+	case f.Route == "":
+		return callLabel(f.Service, f.Callee, f.Operation)
+	}
+	return append(routeLabel(f.Service, f.Route), say(" → ", named(f.Callee), " ", named(f.Operation))...)
 }
 
 // findingMeaning says a code in words; "": it is not known here.
@@ -64,44 +75,103 @@ func findingMeaning(code analyze.FindingCode) string {
 	return ""
 }
 
-// evidence writes the numbers of an example; nil: it has none.
-func evidence(e *analyze.Example) line {
+// evidence writes the numbers of the worst example; nil: it has none.
+func evidence(f *analyze.Finding) line {
+	e := &f.Examples[0]
 	switch {
 	case e.Lateness != nil:
 		return why(e.Lateness)
-	case e.CallEvidence != nil:
-		c := e.CallEvidence
-		parts := []string{fmt.Sprintf("called after %s, %s", setting(c.At), left(c.Remaining))}
-		for _, v := range []struct {
-			name string
-			d    *time.Duration
-		}{{"timeout", c.Timeout}, {"reserve", c.Reserve}, {"minimum", c.Minimum}, {"ceiling", c.Ceiling}, {"on the path for", c.OnPath}} {
-			if v.d != nil {
-				parts = append(parts, v.name+" "+setting(*v.d))
-			}
-		}
-		if c.AssumesRequired {
-			parts = append(parts, "every call taken for required")
-		}
-		return say(strings.Join(parts, ", "))
 	case e.WorkEvidence != nil:
-		const most = 3 // services named
-		w := e.WorkEvidence
-		l := say(setting(w.Work), " of work in ", plural(w.Spans, "span"))
-		for i, s := range w.Services {
-			if i == most {
-				l = append(l, say(", and ", plural(len(w.Services)-most, "more service"))...)
-				break
-			}
-			before := ", "
-			if i == 0 {
-				before = ": "
-			}
-			l = append(l, say(before, named(s.Service), " ", setting(s.Work), " in ", count(s.Spans))...)
+		return worked(e.WorkEvidence)
+	}
+	l := told(f, e)
+	if e.CallEvidence != nil {
+		if l != nil {
+			l = append(l, say("; ")...)
+		}
+		l = append(l, say(called(e.CallEvidence, f.Code == analyze.TimeoutOverBudget))...)
+	}
+	return l
+}
+
+// told writes what the detail, or the amount, of an example is for its code; nil:
+// nothing that other columns do not say.
+func told(f *analyze.Finding, e *analyze.Example) line {
+	d := e.Detail
+	if d == nil {
+		d = new(analyze.Detail) // all unknown
+	}
+	switch f.Code {
+	case analyze.TimeoutOverBudget:
+		l := say("own timeout ", orUnknown(d.Timeout, setting))
+		if e.CallEvidence != nil {
+			l = append(l, say(", ", setting(e.Remaining), " were left")...)
 		}
 		return l
+	case analyze.FixedTimeout:
+		return say(plural(f.Count, "attempt"), " cut at ", orUnknown(d.Timeout, setting))
+	case analyze.DeadlineWidened:
+		return say("promised ", setting(e.Amount), " more than was left")
+	case analyze.RetryAmplified:
+		l := say(plural(d.Attempts, "attempt"), " for ", plural(d.Calls, "call"))
+		if d.Bottom > 0 {
+			l = append(l, say(", ", count(d.Bottom), " at the bottom for one top request")...)
+		}
+		return l
+	case analyze.HedgeEarly:
+		return say("second copy sent ", setting(e.Amount), " before half of the p95, which is ", orUnknown(d.P95, dur))
+	case analyze.HedgeLate:
+		return say("second copy sent ", setting(e.Amount), " after twice the p95, which is ", orUnknown(d.P95, dur))
+	case analyze.HedgeNotCancelled:
+		return say("the copy that lost ran on for ", setting(e.Amount))
+	case analyze.HedgeLoad:
+		return say(orUnknown(d.Share, percent), " more requests, over ", plural(d.Calls, "call"))
+	case analyze.FalseTimeout:
+		return say("the answer was there at ", orUnknown(d.Callee, setting), ", ", setting(e.Amount), " before it was too late (", named(d.Success), ")")
+	case analyze.LateAnyway:
+		return say("the answer was there at ", orUnknown(d.Callee, setting), ", ", setting(e.Amount), " after it was too late (", named(d.Success), ")")
+	case analyze.ConnectSlow:
+		return say("connecting took ", setting(e.Amount))
+	case analyze.OneInstance:
+		return say(named(d.Instance), ": ", orUnknown(d.Share, percent), " of the answers, ", orUnknown(d.Slow, percent), " of the slow ones")
 	}
 	return nil
+}
+
+// called writes the evidence of a call. leftTold: what was left stands already.
+func called(c *analyze.CallEvidence, leftTold bool) string {
+	parts := []string{"called after " + setting(c.At)}
+	if !leftTold {
+		parts = append(parts, left(c.Remaining))
+	}
+	for _, v := range []struct {
+		name string
+		d    *time.Duration
+	}{{"computed timeout", c.Timeout}, {"reserve", c.Reserve}, {"minimum", c.Minimum}, {"ceiling", c.Ceiling}, {"on the path for", c.OnPath}} {
+		if v.d != nil {
+			parts = append(parts, v.name+" "+setting(*v.d))
+		}
+	}
+	if c.AssumesRequired {
+		parts = append(parts, "every call taken for required")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func worked(w *analyze.WorkEvidence) line {
+	const most = 3 // services named
+	l := say(setting(w.Work), " of work in ", plural(w.Spans, "span"))
+	for i, s := range w.Services {
+		if i == most {
+			return append(l, say(", and ", plural(len(w.Services)-most, "more service"))...)
+		}
+		before := ", "
+		if i == 0 {
+			before = ": "
+		}
+		l = append(l, say(before, named(s.Service), " ", setting(s.Work), " in ", count(s.Spans))...)
+	}
+	return l
 }
 
 // left says how much time was left, or by how much the deadline had passed.

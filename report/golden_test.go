@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,6 +34,10 @@ func TestGolden(t *testing.T) {
 		{"empty.md", func(w io.Writer) error { return Markdown(w, empty, Options{}) }},
 		{"trace.txt", func(w io.Writer) error { return TraceText(w, views(), Options{}) }},
 		{"trace-top.txt", func(w io.Writer) error { return TraceText(w, long(), Options{Top: 1}) }},
+		{"tries.txt", func(w io.Writer) error { return TraceText(w, tries(), Options{}) }},
+		{"explain.txt", func(w io.Writer) error { return TraceText(w, tries(), Options{Explain: true}) }},
+		{"many-tries.txt", func(w io.Writer) error { return TraceText(w, many(), Options{Top: 1, Width: 72}) }},
+		{"rules.txt", func(w io.Writer) error { return Signals(w, rules("C1", "T3", "R6", "R3", "H5"), Options{}) }},
 		{"trace.json", func(w io.Writer) error { return TraceJSON(w, views()) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -66,4 +71,23 @@ func long() []analyze.View {
 		v.Notes = append(v.Notes, v.Notes...)
 	}
 	return []analyze.View{v}
+}
+
+// many has a call with more attempts than are shown.
+func many() []analyze.View {
+	v := tries()[:1]
+	c := &v[0].Calls[0]
+	c.Tries = append(c.Tries, c.Tries...)
+	v[0].Calls = v[0].Calls[:1]
+	return v
+}
+
+// rules are those with the given ids.
+func rules(ids ...string) (list []analyze.SignalRow) {
+	for _, r := range Rules() {
+		if slices.Contains(ids, r.ID) {
+			list = append(list, r)
+		}
+	}
+	return list
 }

@@ -26,8 +26,16 @@ func readSection(d *document, r *analyze.Report) {
 	} else {
 		d.say("clocks: none was moved")
 	}
-	if w := in.Weights; w.Known != nil || w.Unknown != nil {
-		d.say("sampling weights: known for ", orUnknown(w.Known, count), ", unknown for ", orUnknown(w.Unknown, count), " requests")
+	switch w := in.Weights; {
+	case w.Known == nil || w.Unknown == nil:
+	case *w.Known == 0:
+		d.say("sampling weights: none; numbers are of recorded spans")
+	default:
+		of := plural(*w.Known+*w.Unknown, "request")
+		if in.Fragments > 0 {
+			of += " and fragments"
+		}
+		d.say("sampling weights: known for ", count(*w.Known), " of ", of, "; numbers are of recorded spans")
 	}
 	if len(in.Notes) == 0 {
 		d.say("no notes: nothing was repaired or doubted")

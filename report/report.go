@@ -9,11 +9,12 @@ import (
 // Options steer the forms for people. The zero value is a report of ten rows a
 // table, 100 columns wide, without colour or links.
 type Options struct {
-	All    bool   // every row; Top counts for nothing
-	Top    int    // rows a table; 0: 10. TraceText shows ten times as many segments and calls
-	Link   string // URL of a trace, with {trace} where its id goes; without {trace}: no links
-	Colour bool   // the writer is a terminal that may be sent escape sequences; Markdown has none
-	Width  int    // columns of the text form; 0: 100. Names are cut and lines wrapped to it; numbers never are
+	All     bool   // every row; Top counts for nothing
+	Top     int    // rows a table; 0: 10. TraceText shows ten times as many segments and calls
+	Link    string // URL of a trace, with {trace} where its id goes; without {trace}: no links
+	Colour  bool   // the writer is a terminal that may be sent escape sequences; Markdown has none
+	Explain bool   // TraceText: after each call and attempt, the ids of the rules behind it; RulesNote says where to look them up
+	Width   int    // columns of the text form; 0: 100. Names are cut and lines wrapped to it; numbers never are
 }
 
 const (

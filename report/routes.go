@@ -67,19 +67,25 @@ func quantiles(w *rowWarnings, l *analyze.Latency, p95 bool) (cells []cell) {
 			w.place(q.few)
 			continue
 		}
-		c := cell{line: say(quantile(q.e))}
-		switch {
-		case q.e.Point != nil || q.e.IfAnswered == nil:
-			c.notes = w.at(q.few)
-		case q.e.IfNever != nil:
-			c.notes = w.at(q.few, analyze.CutsHidePoint)
-		default: // says more than the warnings
-			w.place(q.few, analyze.CutsHidePoint)
-			c.notes = []int{w.table.foot("not known: so many calls were cut that there is only this lower bound")}
-		}
-		cells = append(cells, c)
+		cells = append(cells, quantileCell(w, q.e, q.few))
 	}
 	return cells
+}
+
+// quantileCell gives the cell of a quantile. few is the warning of too few values
+// for it.
+func quantileCell(w *rowWarnings, e *analyze.Estimate, few analyze.Warning) cell {
+	c := cell{line: say(quantile(e))}
+	switch {
+	case e.Point != nil || e.IfAnswered == nil:
+		c.notes = w.at(few)
+	case e.IfNever != nil:
+		c.notes = w.at(few, analyze.CutsHidePoint)
+	default: // says more than the warnings
+		w.place(few, analyze.CutsHidePoint)
+		c.notes = []int{w.table.foot("not known: so many calls were cut that there is only this lower bound")}
+	}
+	return c
 }
 
 // quantile writes a quantile: its point, or the bounds it lies between.
@@ -129,7 +135,12 @@ func timeTable(d *document, routes []*analyze.Route) {
 		cells := []cell{{line: say(mean(r.Time.Total, r.Requests))}}
 		for i, of := range shown {
 			c := cell{line: say(mean(of(&r.Time), r.Requests)), under: share(of(&r.Time), r.Time.Total)}
-			if i == connect || i == read {
+			switch {
+			case i != connect && i != read || !w.has(analyze.ConnectInRead):
+			case r.Time.Connect != 0:
+				w.place(analyze.ConnectInRead)
+				c.notes = []int{t.foot("some calls do not tell connecting apart from waiting for the answer: theirs is inside read")}
+			default:
 				c.notes = w.at(analyze.ConnectInRead)
 			}
 			if i == connect && r.Time.Connect == 0 && w.has(analyze.ConnectInRead) {

@@ -50,7 +50,8 @@ func sample() *analyze.Report {
 	r := &analyze.Report{
 		Schema: analyze.ReportSchema,
 		Input: analyze.Input{Files: 3, Bytes: 12_400_000, Spans: 200_000, Traces: 2_000, Requests: 2_452, Fragments: 12, Start: &start, End: &end,
-			Skew: analyze.Skew{Traces: 12, Largest: 35_200 * time.Microsecond},
+			Weights: analyze.Weights{Known: new(1_200), Unknown: new(1_264)},
+			Skew:    analyze.Skew{Traces: 12, Largest: 35_200 * time.Microsecond},
 			Notes: []analyze.Note{
 				{Code: ingest.Orphan, Count: 1_204, Example: analyze.Place{File: "dumps/2024-05-01/part-0001.json.gz", Position: 48213, Trace: &id, Span: &sp}},
 				{Code: "some-new-code", Count: 1, Example: analyze.Place{File: "a.json"}},
@@ -78,17 +79,23 @@ func sample() *analyze.Report {
 			{Caller: "card", Callee: "dep-13", Operation: "GET", Required: &yes, Calls: 2_000, Attempts: 2_040, Outcomes: map[analyze.Outcome]int{analyze.OutcomeOK: 1_990, analyze.Failure: 40, analyze.ReadTimeout: 10},
 				OK: 1_990, Errors: 40, Cut: 10, OnPath: 1_800, Path: 178 * time.Second,
 				Latency: analyze.Latency{N: 2_000, P50: known(29_800*time.Microsecond, 29*ms, 30*ms), P95: known(112*ms, 0, 0), P99: known(193*ms, 180*ms, 210*ms), P999: bounded(250*ms, 0)},
+				Hidden:  3, Hint: "default",
+				Connect:       &analyze.Latency{N: 3, P50: known(450*ms, 0, 0), P99: known(900*ms, 0, 0)},
+				Pool:          &analyze.Latency{N: 2_040, P50: known(12*time.Microsecond, 11*time.Microsecond, 13*time.Microsecond), P99: known(40*time.Microsecond, 30*time.Microsecond, 50*time.Microsecond)},
+				Read:          &analyze.Latency{N: 2_030, P50: known(29*ms, 28*ms, 30*ms), P99: bounded(190*ms, 0)},
+				FalseTimeouts: new(4), LateAnyway: new(2),
 				Minimum: new(29_800 * time.Microsecond), PolicyMinimum: new(25 * ms), PolicyCeiling: new(250 * ms),
 				CurrentTimeout: &analyze.CurrentTimeout{NS: 250 * ms, Source: "pile", ShareCut: new(0.005)},
-				Warnings:       []analyze.Warning{analyze.FewP999, analyze.CutsHidePoint, analyze.NoCeiling}},
+				Warnings:       []analyze.Warning{analyze.FewP999, analyze.CutsHidePoint, analyze.NoCeiling, analyze.HiddenRetries}},
 			{Caller: "card", Callee: "dep-02", Operation: "GET", Required: &no, Calls: 2_000, Attempts: 2_000, Outcomes: map[analyze.Outcome]int{analyze.OutcomeOK: 2_000}, OK: 2_000, OnPath: 200, Path: 60 * time.Second,
 				Latency: analyze.Latency{N: 2_000, P50: known(30*ms, 29*ms, 31*ms), P95: known(111*ms, 0, 0), P99: known(188*ms, 180*ms, 210*ms), P999: known(351*ms, 300*ms, 0)},
-				Minimum: new(30 * ms), Ceiling: new(60 * ms), CeilingShareCut: new(0.2123), PolicyCeiling: new(60 * ms), Warnings: []analyze.Warning{analyze.FewP999, analyze.CappedByBudget}},
+				Minimum: new(30 * ms), Ceiling: new(60 * ms), CeilingShareCut: new(0.2123), PolicyCeiling: new(60 * ms), FalseTimeouts: new(0), LateAnyway: new(0),
+				Pool: &analyze.Latency{N: 1, P50: known(0, 0, 0), P99: known(0, 0, 0)}, Warnings: []analyze.Warning{analyze.FewP999, analyze.CappedByBudget}},
 			{Caller: "checkout", Callee: "", Operation: nasty, Calls: 3, Attempts: 3, Outcomes: map[analyze.Outcome]int{analyze.Refused: 3}, Errors: 3},
-			{Caller: "checkout", Callee: "payments", Operation: "charge", Calls: 440, Attempts: 440, Outcomes: map[analyze.Outcome]int{analyze.OutcomeOK: 400, analyze.CancelledCaller: 40}, OK: 400, Cut: 40, OnPath: 440, Path: 31 * time.Second,
+			{Caller: "checkout", Callee: "payments", Operation: "charge", Calls: 440, Attempts: 440, Outcomes: map[analyze.Outcome]int{analyze.OutcomeOK: 400, analyze.CancelledCaller: 40}, OK: 400, Cut: 40, OnPath: 440, Path: 31 * time.Second, Hint: "fallback",
 				Latency: analyze.Latency{N: 440, P50: known(50*ms, 48*ms, 52*ms), P95: bounded(1*time.Second, 0), P99: bounded(900*ms, 1200*ms), P999: bounded(1200*ms, 0)},
 				Minimum: new(50 * ms), Ceiling: new(20 * ms), CeilingShareCut: new(0.98), DoesNotFit: []string{"checkout POST /", nasty},
-				Warnings: []analyze.Warning{analyze.FewP999, analyze.CutsHidePoint, analyze.DoesNotFit, analyze.AssumesRequired, analyze.HistogramValues}},
+				Warnings: []analyze.Warning{analyze.FewP999, analyze.CutsHidePoint, analyze.DoesNotFit, analyze.AssumesRequired, analyze.HistogramValues, analyze.TimeoutUnclear}},
 		},
 		Findings: []analyze.Finding{
 			{Code: analyze.RequestLate, Service: "card", Route: "GET /card/{id}", Count: 370, First: noon + 1e9, Last: noon + 3000e9,
@@ -112,7 +119,44 @@ func sample() *analyze.Report {
 					Path: []analyze.PathShare{{Callee: "dep-1", Operation: "GET", Path: 50 * ms}, {Callee: nasty, Path: 20 * ms}, {Callee: "c", Path: 10 * ms}, {Callee: "d", Path: 5 * ms}}}},
 		},
 	}
+	r.Findings = append(r.Findings, details()...)
 	return r
+}
+
+// details has a finding of each code whose examples have numbers of their own.
+func details() (list []analyze.Finding) {
+	call := func(left time.Duration) *analyze.CallEvidence {
+		return &analyze.CallEvidence{At: 5 * ms, Remaining: left, Reserve: new(20 * ms), Timeout: new(left - 20*ms)}
+	}
+	for i, f := range []struct {
+		code   analyze.FindingCode
+		route  string // "": about the dependency as a whole
+		amount time.Duration
+		call   *analyze.CallEvidence
+		detail *analyze.Detail
+	}{
+		{analyze.TimeoutOverBudget, "GET /card/{id}", 1660 * ms, call(340 * ms), &analyze.Detail{Timeout: new(2 * time.Second)}},
+		{analyze.FixedTimeout, "", 41 * ms, nil, &analyze.Detail{Timeout: new(40_700 * time.Microsecond)}},
+		{analyze.DeadlineWidened, "GET /card/{id}", 100 * ms, nil, nil},
+		{analyze.DeadlineLost, "GET /card/{id}", 0, nil, nil},
+		{analyze.RetryAmplified, "", 67 * ms, nil, &analyze.Detail{Attempts: 24, Calls: 12, Bottom: 9}},
+		{analyze.HedgeEarly, "GET /card/{id}", 12 * ms, nil, &analyze.Detail{P95: new(60 * ms)}},
+		{analyze.HedgeLate, "GET /card/{id}", 12 * ms, nil, &analyze.Detail{P95: new(60 * ms)}},
+		{analyze.HedgeNotCancelled, "GET /card/{id}", 33 * ms, nil, nil},
+		{analyze.HedgeLoad, "", 33 * ms, nil, &analyze.Detail{Calls: 100, Share: new(0.25)}},
+		{analyze.FalseTimeout, "GET /card/{id}", 28_700 * time.Microsecond, call(94_300 * time.Microsecond), &analyze.Detail{Callee: new(71_100 * time.Microsecond), Success: "recorded"}},
+		{analyze.LateAnyway, "GET /card/{id}", 8 * ms, call(35 * ms), &analyze.Detail{Callee: new(148 * ms), Success: "inferred"}},
+		{analyze.ConnectSlow, "GET /card/{id}", 450 * ms, call(500 * ms), nil},
+		{analyze.OneInstance, "", 950 * ms, nil, &analyze.Detail{Instance: "pod-7", Share: new(0.042), Slow: new(0.38)}},
+	} {
+		one := analyze.Finding{Code: f.code, Service: "card", Route: f.route, Callee: "dep-13", Operation: "GET", Count: 12 - i/2, First: noon, Last: noon,
+			Examples: []analyze.Example{{Trace: trace(5), Span: span(5), File: "x.json", Amount: f.amount, CallEvidence: f.call, Detail: f.detail}}}
+		if f.code == analyze.DeadlineLost || f.code == analyze.DeadlineWidened {
+			one.Callee, one.Operation = "", ""
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 func lateness13() *analyze.Lateness {
@@ -156,4 +200,54 @@ func views() []analyze.View {
 		{Trace: trace(4), Root: span(1), Service: "card", Route: "GET /", Start: noon, Duration: 150 * ms, Deadline: new(200 * ms), Source: analyze.Recorded, Ended: analyze.Complete, File: "a.json",
 			Path: []analyze.PathSegment{{Span: span(1), Name: "GET /", Service: "card", End: 150 * ms, Category: analyze.Own}}},
 	}
+}
+
+// tries are calls with several attempts: retries with and without marks, races,
+// one that never ended, and one that hides its retries. The client records phases.
+func tries() []analyze.View {
+	us := time.Microsecond
+	sp := func(b byte) *ingest.SpanID { s := span(b); return &s }
+	rules := analyze.CallRules{Callee: "P3", Operation: "P21"}
+	seg := func(b byte, name string, start, end time.Duration, what analyze.Category) analyze.PathSegment {
+		s := analyze.PathSegment{Span: span(b), Name: name, Service: "card", Start: start, End: end, Category: what, Callee: "prices", Operation: "GET /prices"}
+		if what == analyze.Own {
+			s.Callee, s.Operation = "", ""
+		}
+		return s
+	}
+	return []analyze.View{{Trace: trace(6), Root: span(1), Service: "card", Route: "GET /card/{id}", Start: noon, Duration: 90 * ms, Ended: analyze.Complete, File: "dumps/card.json",
+		Path: []analyze.PathSegment{
+			seg(1, "GET /card/{id}", 0, 1*ms, analyze.Own),
+			seg(11, "dns", 1*ms, 2*ms, analyze.Retry), // a phase before any of the attempt itself
+			seg(2, "GET", 2*ms, 3*ms, analyze.Retry),
+			seg(12, "connect", 3*ms, 4*ms, analyze.Retry),
+			seg(2, "GET", 4*ms, 10*ms, analyze.Retry),
+			seg(3, "GET", 10*ms, 12*ms, analyze.Retry), // the next attempt, at once
+			seg(1, "GET /card/{id}", 12*ms, 27300*us, analyze.Own),
+			seg(4, "GET", 27300*us, 28*ms, analyze.Read),
+			seg(13, "pool", 28*ms, 29*ms, analyze.Connect),
+			seg(4, "GET", 29*ms, 30*ms, analyze.Read),
+			seg(14, "send", 30*ms, 31*ms, analyze.Read),
+			seg(4, "GET", 31*ms, 40*ms, analyze.Read),
+			seg(15, "send", 40*ms, 41*ms, analyze.Read), // of the call that follows
+			seg(5, "GET", 41*ms, 60*ms, analyze.Read),
+			seg(1, "GET /card/{id}", 60*ms, 90*ms, analyze.Own),
+		},
+		Calls: []analyze.ViewCall{
+			{Span: sp(2), Service: "card", Callee: "prices", Operation: "GET /prices", Start: 1 * ms, End: 40 * ms, Outcome: analyze.OutcomeOK, Attempts: 3, Path: 39 * ms, Pool: new(1 * ms), Rules: rules,
+				Tries: []analyze.Try{
+					{Span: span(2), Start: 1 * ms, End: 10 * ms, Outcome: analyze.Failure, Phases: map[string]time.Duration{"dns": 1 * ms, "tcp": 1 * ms, "waiting": 5 * ms, "send": 1 * ms, "back-off": 1}, Rules: analyze.TryRules{Outcome: "T3"}},
+					{Span: span(3), Start: 10 * ms, End: 12 * ms, Outcome: analyze.Refused, Rules: analyze.TryRules{Part: "C16", Outcome: "T3", Join: "R6"}},
+					{Span: span(4), Start: 27300 * us, End: 40 * ms, Outcome: analyze.OutcomeOK, Phases: map[string]time.Duration{"pool": 1 * ms, "send": 1 * ms}, Rules: analyze.TryRules{Join: "R3"}}}},
+			{Span: sp(5), Service: "card", Callee: "prices", Operation: "GET /prices", Start: 40 * ms, End: 60 * ms, Outcome: analyze.OutcomeOK, Attempts: 1, Path: 20 * ms, Rules: rules,
+				Tries: []analyze.Try{{Span: span(5), Start: 40 * ms, End: 60 * ms, Outcome: analyze.OutcomeOK, Hidden: 2, Phases: map[string]time.Duration{"pool": 0}}}},
+			{Span: sp(6), Service: "card", Callee: "reviews", Operation: "GET /reviews", Start: 40 * ms, End: 55 * ms, Outcome: analyze.OutcomeOK, Attempts: 3, Rules: rules,
+				Tries: []analyze.Try{
+					{Span: span(6), Start: 40 * ms, End: 55 * ms, Outcome: analyze.CancelledRace, Rules: analyze.TryRules{Outcome: "H4", Join: "H5"}},
+					{Span: span(7), Start: 45 * ms, End: 55 * ms, Outcome: analyze.OutcomeOK, Hedge: true, Rules: analyze.TryRules{Join: "H5"}},
+					{Span: span(8), Start: 46 * ms, End: 58 * ms, Outcome: analyze.OutcomeOK, Hedge: true, Hidden: 1, Rules: analyze.TryRules{Join: "R6"}}}},
+			{Span: sp(9), Service: "card", Callee: "audit", Operation: "send", Start: 60 * ms, End: 70 * ms, Outcome: analyze.Unfinished, Attempts: 2,
+				Tries: []analyze.Try{{Span: span(9), Start: 60 * ms, End: 60 * ms, Outcome: analyze.Unfinished}, {Span: span(10), Start: 70 * ms, End: 70 * ms, Outcome: analyze.Unfinished}}},
+			{Service: "card", Callee: "ads", Operation: "GET /ads", Start: 70 * ms, End: 70 * ms, Outcome: analyze.Skipped, Inferred: true, Timeout: new(-2 * ms)},
+		}}}
 }

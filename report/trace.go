@@ -75,15 +75,17 @@ func lateness(v *analyze.View) string {
 	return "late by " + setting(late)
 }
 
-// pathTable draws the critical path, a row a segment.
+// pathTable draws the critical path, a row a segment; the phases of an attempt
+// are one as long as their time is spent on one thing.
 func pathTable(d *document, v *analyze.View, o Options) {
 	if len(v.Path) == 0 {
 		d.head("Critical path")
 		d.say("no path: the span has no length, or its times are not known")
 		return
 	}
-	n := o.rows(len(v.Path), 10)
-	if n < len(v.Path) {
+	segments := joined(v)
+	n := o.rows(len(segments), 10)
+	if n < len(segments) {
 		d.head("Critical path", "by timing; the longest segments")
 	} else {
 		d.head("Critical path", "by timing")
@@ -94,10 +96,10 @@ func pathTable(d *document, v *analyze.View, o Options) {
 	}
 	t := d.table("", column{head: "start, ms"}, column{head: "end, ms"}, bar, column{head: "took"},
 		column{head: "time", left: true}, column{head: "who", left: true, fill: true})
-	t.left = len(v.Path) - n
+	t.left = len(segments) - n
 	write := offsets(v.Duration)
-	for _, i := range largest(len(v.Path), n, func(i int) time.Duration { return v.Path[i].End - v.Path[i].Start }) {
-		s := &v.Path[i]
+	for _, i := range largest(len(segments), n, func(i int) time.Duration { return segments[i].End - segments[i].Start }) {
+		s := &segments[i]
 		who := say(named(s.Service), " ", named(s.Name))
 		if s.Callee != "" {
 			who = callLabel(s.Service, s.Callee, s.Operation)
@@ -109,6 +111,44 @@ func pathTable(d *document, v *analyze.View, o Options) {
 		t.rows = append(t.rows, row{cells: []cell{{line: say(write(s.Start))}, {line: say(write(s.End))},
 			{line: say(drawBar(s.Start, s.End, v))}, {line: say(dur(s.End - s.Start))}, category, {line: who}}})
 	}
+}
+
+// joined gives the path with neighbours joined that are one attempt and one
+// category: an HTTP client that records its phases has a segment for each.
+func joined(v *analyze.View) (list []analyze.PathSegment) {
+	tries := make(map[ingest.SpanID]*analyze.Try)
+	for i := range v.Calls {
+		for k := range v.Calls[i].Tries {
+			t := &v.Calls[i].Tries[k]
+			tries[t.Span] = t
+		}
+	}
+	var try *analyze.Try // of the last row; nil: only spans inside it were seen
+	for _, s := range v.Path {
+		this := tries[s.Span]
+		if n := len(list); n > 0 {
+			last := &list[n-1]
+			same := (s.Callee != "" || s.Operation != "") && last.Service == s.Service && last.Callee == s.Callee && last.Operation == s.Operation &&
+				last.Category == s.Category && last.InFlight == s.InFlight && last.End == s.Start
+			switch {
+			case this != nil && try == nil: // what came before began within it
+				same = same && this.Start <= last.Start
+			case this == nil && try != nil:
+				same = same && s.End <= try.End
+			default:
+				same = same && this == try
+			}
+			if same {
+				last.End = s.End
+				if this != nil {
+					try = this
+				}
+				continue
+			}
+		}
+		list, try = append(list, s), this
+	}
+	return list
 }
 
 // drawBar marks [start, end) of a view, at least one cell, and its deadline.
@@ -179,15 +219,25 @@ func callTable(d *document, v *analyze.View, o Options) {
 		d.say("no calls")
 		return
 	}
-	n := o.rows(len(v.Calls), 10)
-	if n < len(v.Calls) {
-		d.head("Calls", "of every request in it; those with findings, then the longest")
-	} else {
-		d.head("Calls", "of every request in it")
-	}
 	any := func(has func(*analyze.ViewCall) bool) bool {
 		return slices.ContainsFunc(v.Calls, func(c analyze.ViewCall) bool { return has(&c) })
 	}
+	n := o.rows(len(v.Calls), 10)
+	about := "of every request in it"
+	if n < len(v.Calls) {
+		about += "; those with findings, then the longest"
+	}
+	held := any(func(c *analyze.ViewCall) bool { return c.Path > 0 })
+	if held {
+		about += "; " + heldMark + " held its request"
+	}
+	silent := !any(func(c *analyze.ViewCall) bool {
+		return slices.ContainsFunc(c.Tries, func(t analyze.Try) bool { return t.Phases != nil })
+	})
+	if silent {
+		about += "; phases not recorded"
+	}
+	d.head("Calls", about)
 	deadlines := any(func(c *analyze.ViewCall) bool { return c.Remaining != nil || c.Timeout != nil })
 	minimums := any(func(c *analyze.ViewCall) bool { return c.Minimum != nil })
 	slacks := any(func(c *analyze.ViewCall) bool { return c.Slack != nil })
@@ -236,16 +286,26 @@ func callTable(d *document, v *analyze.View, o Options) {
 			cells = append(cells, cell{line: say(orUnknown(c.Slack, setting))})
 		}
 		label := callLabel(c.Service, c.Callee, c.Operation)
+		switch {
+		case c.Path > 0:
+			label = append(say(heldMark+" "), label...)
+		case held:
+			label = append(say("  "), label...)
+		}
 		if c.Required != nil && !*c.Required {
 			label = append(label, say(" (optional)")...)
 		}
-		t.rows = append(t.rows, row{label: label, cells: cells, details: callDetails(c, write)})
+		t.rows = append(t.rows, row{label: label, cells: cells, details: callDetails(c, write, o, silent)})
 	}
 }
 
-// callDetails says what was left when a call was cut, its findings, what is known
-// of connecting, and its attempts if there were several.
-func callDetails(c *analyze.ViewCall, write func(time.Duration) string) (details []line) {
+// heldMark stands before calls that are on the path of their request.
+const heldMark = "█"
+
+// callDetails says what was left when a call was cut, its findings, its attempts
+// if there were several, and what is known of the inside of each. silent: no
+// attempt of the view has phases, which the head says.
+func callDetails(c *analyze.ViewCall, write func(time.Duration) string, o Options, silent bool) (details []line) {
 	if c.Outcome.Cut() {
 		cut := "cut after " + setting(c.End-c.Start)
 		if c.Remaining != nil {
@@ -263,17 +323,57 @@ func callDetails(c *analyze.ViewCall, write func(time.Duration) string) (details
 		}
 		details = append(details, l)
 	}
-	if c.Pool != nil {
+	told := slices.ContainsFunc(c.Tries, func(t analyze.Try) bool { _, ok := t.Phases["pool"]; return ok })
+	if c.Pool != nil && !told {
 		details = append(details, say(setting(*c.Pool), " waiting for a connection of the pool"))
 	}
-	if len(c.Tries) == 1 {
-		if l := phases(c.Tries[0].Phases); l != nil {
+	switch {
+	case len(c.Tries) > 1:
+		if o.Explain {
+			details = append(details, whyCall(c))
+		}
+		return append(details, attempts(c, write, o, silent)...)
+	case len(c.Tries) == 1:
+		var l line
+		if t := &c.Tries[0]; t.Hidden > 0 {
+			l = say(hidden(t.Hidden))
+		}
+		if p := phases(c.Tries[0].Phases, silent); p != nil {
+			if l != nil {
+				l = append(l, say("; ")...)
+			}
+			l = append(l, p...)
+		}
+		if l != nil {
 			details = append(details, l)
 		}
-		return details
 	}
+	if o.Explain {
+		l := whyCall(c)
+		if len(c.Tries) == 1 {
+			l = append(append(l, say(", ")...), whyTry(&c.Tries[0])...)
+		}
+		details = append(details, l)
+	}
+	return details
+}
+
+// attempts lists the attempts of a call, and the back-off between them.
+func attempts(c *analyze.ViewCall, write func(time.Duration) string, o Options, silent bool) (details []line) {
+	winner := -1
 	for i := range c.Tries {
+		if t := &c.Tries[i]; t.Outcome.Answered() && (winner < 0 || t.End < c.Tries[winner].End) {
+			winner = i
+		}
+	}
+	hedged := slices.ContainsFunc(c.Tries, func(t analyze.Try) bool { return t.Hedge })
+	n := o.rows(len(c.Tries), 1)
+	known, end := true, c.Tries[0].Start // when all attempts so far had ended
+	for i := range c.Tries[:n] {
 		t := &c.Tries[i]
+		if wait := t.Start - end; i > 0 && known && wait > 0 {
+			details = append(details, say("waited ", setting(wait)))
+		}
 		head := "attempt " + strconv.Itoa(i+1)
 		if t.Hedge {
 			head += " (hedge)"
@@ -281,24 +381,95 @@ func callDetails(c *analyze.ViewCall, write func(time.Duration) string) (details
 		l := say(head, ": ", write(t.Start), " … ", write(t.End), " ms, took ", setting(t.End-t.Start), ", ", named(t.Outcome))
 		if t.Outcome == analyze.Unfinished && t.End == t.Start {
 			l = say(head, ": from ", write(t.Start), " ms, end not known")
+			known = false
 		}
-		if p := phases(t.Phases); p != nil {
+		end = max(end, t.End)
+		if t.Outcome == analyze.CancelledRace || hedged && winner >= 0 && i != winner && t.End > c.Tries[winner].End {
+			l = append(l, say(", lost the race")...)
+		}
+		if t.Hidden > 0 {
+			l = append(l, say(", ", hidden(t.Hidden))...)
+		}
+		if isInferred(t.Rules.Join) && !o.Explain {
+			l = append(l, say(", joined by ", named(t.Rules.Join), " (inferred)")...)
+		}
+		if p := phases(t.Phases, silent); p != nil {
 			l = append(append(l, say("; ")...), p...)
 		}
 		details = append(details, l)
+		if o.Explain {
+			details = append(details, append(say(indent, "why: "), whyTry(t)...))
+		}
+	}
+	if n < len(c.Tries) {
+		details = append(details, say(more(len(c.Tries)-n)))
 	}
 	return details
 }
 
-// phases writes the phases of an attempt, by name; nil: none was recorded.
-func phases(p map[string]time.Duration) (l line) {
-	for _, phase := range slices.Sorted(maps.Keys(p)) {
+func hidden(n int) string {
+	if n == 1 {
+		return "1 retry hidden inside"
+	}
+	return count(n) + " retries hidden inside"
+}
+
+// phaseOrder is the order of phases within an attempt.
+var phaseOrder = []string{"pool", "dns", "tcp", "tls", "connect", "resolve", "pick", "send", "waiting", "receiving"}
+
+// phases writes the phases of an attempt; nil: none was recorded, and silent
+// says that this is said elsewhere.
+func phases(p map[string]time.Duration, silent bool) (l line) {
+	if p == nil && !silent {
+		return say("phases not recorded")
+	}
+	place := func(phase string) int {
+		if i := slices.Index(phaseOrder, phase); i >= 0 {
+			return i
+		}
+		return len(phaseOrder)
+	}
+	order := slices.Sorted(maps.Keys(p))
+	slices.SortStableFunc(order, func(a, b string) int { return place(a) - place(b) })
+	for _, phase := range order {
 		if l != nil {
 			l = append(l, say(", ")...)
 		}
 		l = append(l, say(named(phase), " ", setting(p[phase]))...)
 	}
 	return l
+}
+
+// RulesNote says where the rules are explained whose ids Options.Explain prints:
+// for the end of the output, once.
+const RulesNote = "Rules: overrun signals [ID...] explains the ids; analyze/signals.md lists them all."
+
+// whyCall names the rules that say whom a call went to.
+func whyCall(c *analyze.ViewCall) line {
+	if len(c.Tries) == 0 {
+		return say("why: inferred: this call is usual on the route, and is absent")
+	}
+	return say("why: ", by("callee", c.Rules.Callee, "by default"), ", ", by("operation", c.Rules.Operation, "by default"))
+}
+
+// whyTry names the rules that make a span an attempt, with its outcome, of its call.
+func whyTry(t *analyze.Try) line {
+	l := say(by("part", t.Rules.Part, "by kind of span"), ", ", by("outcome", t.Rules.Outcome, "by default"))
+	switch join := t.Rules.Join; {
+	case isInferred(join):
+		l = append(l, say(", joined by ", named(join), " (inferred from siblings)")...)
+	case join != "":
+		l = append(l, say(", joined by ", named(join))...)
+	}
+	return l
+}
+
+// by writes what a rule says and its id, or what holds where no rule had to.
+func by(what, id, otherwise string) line {
+	if id == "" {
+		return say(what, " ", otherwise)
+	}
+	return say(what, " ", named(id))
 }
 
 func notesTable(d *document, v *analyze.View, o Options) {

@@ -73,7 +73,7 @@ func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) er
 		return err
 	}
 	defer out.discard()
-	dump, err := a.read(ctx, &f.sourceFlags, paths)
+	dump, err := a.read(ctx, &f.sourceFlags, policy, paths)
 	if err != nil {
 		return err
 	}

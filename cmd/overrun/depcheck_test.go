@@ -31,6 +31,7 @@ var modules = map[string][]string{
 var testModules = []string{
 	"github.com/google/go-cmp",
 	"go.opentelemetry.io/collector/pdata/ptrace", // the peer of benchmarks
+	"go.opentelemetry.io/otel/semconv",           // the judge of our spellings
 	"github.com/rogpeppe/go-internal",
 	"pgregory.net/rapid",
 }

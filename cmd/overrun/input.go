@@ -26,9 +26,9 @@ func readPolicy(path string) (*analyze.Policy, error) {
 	return analyze.ParsePolicy(path, data)
 }
 
-// read reads dumps. On a terminal it shows how far it is, and what it read.
-func (a *app) read(ctx context.Context, f *sourceFlags, paths []string) (*ingest.Dump, error) {
-	o := ingest.Options{Keep: analyze.Keep(), Workers: f.workers, Stdin: a.stdin}
+// read reads dumps, and of them what the analysis with a policy needs. On a terminal it shows how far it is, and what it read.
+func (a *app) read(ctx context.Context, f *sourceFlags, policy *analyze.Policy, paths []string) (*ingest.Dump, error) {
+	o := ingest.Options{Keep: analyze.Keep(policy), Events: analyze.Events(policy), Links: true, Workers: f.workers, Stdin: a.stdin}
 	shown := !f.quiet && isTerminal(a.stderr)
 	var bar *pb.ProgressBar
 	if shown && os.Getenv("TERM") != "dumb" {

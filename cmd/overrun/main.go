@@ -6,6 +6,7 @@
 //
 //	overrun analyze [flags] PATH...
 //	overrun trace [flags] PATH...
+//	overrun signals [flags] [ID...]
 //	overrun version
 //	overrun completion bash|zsh|fish|powershell
 //

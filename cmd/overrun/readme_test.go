@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"overrun/analyze"
 )
 
 // cut stands, on a line of its own, for lines of output that are not shown.
@@ -23,10 +25,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy, err := os.ReadFile(filepath.Join("testdata", "policy.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	policies := []string{"policy.yaml", "signals.yaml"} // the blocks in yaml, in order
 	commands := 0
 	var want []string
 	lines := strings.Split(string(data), "\n")
@@ -43,7 +42,11 @@ func TestReadme(t *testing.T) {
 		block := lines[i+1 : i+1+n]
 		switch language {
 		case "yaml":
-			block = strings.Split(strings.TrimSuffix(string(policy), "\n"), "\n")
+			if len(policies) == 0 {
+				t.Fatalf("line %d: a policy that is no file of testdata", i+1)
+			}
+			block = readmePolicy(t, policies[0])
+			policies = policies[1:]
 		case "console":
 			block = readmeBlock(t, block)
 			commands++
@@ -65,6 +68,19 @@ func TestReadme(t *testing.T) {
 		}
 		t.Errorf("README.md (-want +got; -update rewrites it):\n%s", diff)
 	}
+}
+
+// readmePolicy gives the lines of a policy of testdata, which has to be a good one.
+func readmePolicy(t *testing.T, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := analyze.ParsePolicy(name, data); err != nil {
+		t.Error(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
 // readmeBlock gives the block as it should be: a command, and what is shown of
@@ -126,7 +142,7 @@ func TestHelpExamples(t *testing.T) {
 			overrun(t, 0, strings.Fields(args)...)
 		}
 	}
-	for _, command := range [][]string{{}, {"analyze"}, {"trace"}, {"version"}, {"completion"}} {
+	for _, command := range [][]string{{}, {"analyze"}, {"trace"}, {"signals"}, {"version"}, {"completion"}} {
 		help := string(overrun(t, 0, append(slices.Clone(command), "--help")...))
 		if !strings.Contains(help, "Exit status: 0 done, 1 could not") {
 			t.Errorf("the help of %v does not give the exit status", command)
@@ -142,7 +158,7 @@ func TestHelpExamples(t *testing.T) {
 			}
 		}
 	}
-	if examples < 9 {
-		t.Errorf("%d examples were found, want 9 or more", examples)
+	if examples < 11 {
+		t.Errorf("%d examples were found, want 11 or more", examples)
 	}
 }

@@ -18,6 +18,11 @@ have had, and how it ended. What is not known is shown as such, and is null in
 JSON. Minimums and ceilings that the policy does not give are measured over all
 that was read, so give the whole dump and choose with --id.
 
+Connecting, retries and hedges are told apart where spans, events or linked traces
+tell. Explicit marks count first; attempts that only their times join are marked
+as inferred. --explain adds the ids of the rules behind every call and attempt,
+which overrun signals explains.
+
 Without --id all traces are printed, one after the other: a big dump makes a
 very long text.
 
@@ -28,6 +33,7 @@ request is a line of JSON, with durations in whole nanoseconds (_ns).
 Examples:
 
   overrun trace --deadline 200ms --id 00000000000000000000000000000001 testdata/card-5.jsonl.gz
+  overrun trace --explain --id 00000000000000000000000000000001 testdata/card-5.jsonl.gz
   overrun trace --policy testdata/policy.yaml --format json testdata/card-5.jsonl.gz
 ` + exitHelp
 
@@ -37,7 +43,8 @@ const minPrefix = 4
 // traceFlags are the flags of trace.
 type traceFlags struct {
 	sourceFlags
-	ids []string // hexadecimal, lower case; none: all traces
+	ids     []string // hexadecimal, lower case; none: all traces
+	explain bool
 }
 
 func (a *app) traceCommand() *cobra.Command {
@@ -53,6 +60,7 @@ func (a *app) traceCommand() *cobra.Command {
 	}
 	f.bind(cmd, "text", "json")
 	cmd.Flags().Var(&idsValue{&f.ids}, "id", fmt.Sprintf("trace with this id, or the one whose id begins with `HEX` (%d digits or more);\nmay be given again", minPrefix))
+	cmd.Flags().BoolVar(&f.explain, "explain", false, "name the rules behind each call and attempt; text only, JSON has them always")
 	return cmd
 }
 
@@ -66,7 +74,7 @@ func runTrace(ctx context.Context, a *app, f *traceFlags, paths []string) error 
 		return err
 	}
 	defer out.discard()
-	dump, err := a.read(ctx, &f.sourceFlags, paths)
+	dump, err := a.read(ctx, &f.sourceFlags, policy, paths)
 	if err != nil {
 		return err
 	}
@@ -76,6 +84,7 @@ func runTrace(ctx context.Context, a *app, f *traceFlags, paths []string) error 
 	}
 	analysis := analyze.Run(dump, f.analysis(policy))
 	look := out.look(&f.sourceFlags)
+	look.Explain = f.explain
 	for i, t := range traces {
 		views := analysis.Views(t)
 		if f.format == "json" {
@@ -89,6 +98,9 @@ func runTrace(ctx context.Context, a *app, f *traceFlags, paths []string) error 
 		if err != nil {
 			return err
 		}
+	}
+	if f.explain && f.format == "text" {
+		fmt.Fprintln(out, "\n"+report.RulesNote) // its error is that of commit
 	}
 	return out.commit()
 }

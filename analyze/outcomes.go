@@ -1,0 +1,288 @@
+package analyze
+
+import (
+	"slices"
+	"strings"
+
+	"overrun/ingest"
+)
+
+// The order in which signals decide how a span ended (6). What a status
+// answered in general is decided after all signals that say more.
+const (
+	inCode      = iota + 1
+	inOtherCode // a code of which only the class counts
+	inErrorType
+	inStatus
+	inFlags
+	inException
+	inText
+	inGeneral
+)
+
+// httpScopes are instrumentations that promise to record every answer: only of
+// them a CLIENT span without one was cancelled (T21).
+var httpScopes = strings.Join([]string{
+	"*otelhttp*",
+	"*go.opentelemetry.io/contrib/*",
+	"*io.opentelemetry.*",
+	"*@opentelemetry/instrumentation*",
+	"*opentelemetry.instrumentation.*",
+	"*System.Net.Http*",
+	"*OpenTelemetry.Instrumentation.*",
+}, "|")
+
+// outcomeTable says how a span ended. Spans that no rule matches ended well.
+var outcomeTable = newTable(codeRules(), errorTypeRules(), statusRules(), flagRules(), textRules(), defaultRules())
+
+// What outcomes say.
+var (
+	saysOK             = outcomeSays{verdict: verdict{healthy, OutcomeOK}}
+	saysNoData         = outcomeSays{verdict: verdict{healthy, NoData}}
+	saysFailure        = outcomeSays{verdict: verdict{failed, Failure}}
+	saysUpstream       = outcomeSays{verdict{failed, Failure}, upstreamTimeout}
+	saysRefused        = outcomeSays{verdict: verdict{failed, Refused}}
+	saysConnectError   = outcomeSays{verdict: verdict{failed, ConnectError}}
+	saysConnectTimeout = outcomeSays{verdict: verdict{timedOut, ConnectTimeout}}
+	saysPoolTimeout    = outcomeSays{verdict: verdict{timedOut, PoolTimeout}}
+	saysReadTimeout    = outcomeSays{verdict: verdict{timedOut, ReadTimeout}}
+	saysCancelled      = outcomeSays{verdict: verdict{cancelled, CancelledCaller}}
+	saysMaybeTimeout   = outcomeSays{verdict{cancelled, CancelledCaller}, maybeTimeout}
+	saysSkipped        = outcomeSays{verdict{failed, Skipped}, overload}
+	saysShed           = outcomeSays{verdict{failed, Failure}, overload}
+)
+
+// outcomeOf decides how a span ended, and by which rule; "": nothing says that it
+// did not end well. client is the verdict of its CLIENT parent; the zero verdict
+// where it has none.
+func outcomeOf(f *facts, client verdict) (outcomeSays, string) {
+	s := f.span
+	if s.Defect&ingest.NoEnd != 0 {
+		// What an unfinished span lacks says nothing; what it has does.
+		if s.Status != ingest.Error {
+			return outcomeSays{verdict: verdict{healthy, Unfinished}}, ""
+		}
+		says, id := f.firstOutcome(client)
+		says.outcome = Unfinished
+		return says, id
+	}
+	return f.firstOutcome(client)
+}
+
+// firstOutcome is what the first rule that matches says.
+func (f *facts) firstOutcome(client verdict) (outcomeSays, string) {
+	s := f.span
+	var room [24]int32
+	for _, n := range f.tables.outcomes.candidates(f, room[:]) {
+		r := &f.tables.outcomes.rules[n]
+		if r.says.flags&fromText != 0 && !f.words || !f.match(&r.when) {
+			continue
+		}
+		says := r.says
+		// Who was told to stop by a caller that timed out timed out itself (T2, G9).
+		if says.state == cancelled && client.state == timedOut && (entryKinds.has(s.Kind) || says.flags&maybeTimeout != 0) {
+			says.verdict, says.flags = verdict{timedOut, ReadTimeout}, says.flags&^maybeTimeout
+			if entryKinds.has(s.Kind) {
+				return says, "T2"
+			}
+		}
+		return says, r.id
+	}
+	return saysOK, ""
+}
+
+// outcome makes a rule of the block of outcomes.
+func outcome(id string, order int, says outcomeSays, source string, when sign) rule[outcomeSays] {
+	return rule[outcomeSays]{id: id, priority: byOutcome, order: order, source: source, when: when, says: says}
+}
+
+func codeRules() []rule[outcomeSays] {
+	const rpc = "semantic-conventions docs/rpc/grpc.md"
+	code := func(id string, kinds kindSet, says outcomeSays, codes ...string) []rule[outcomeSays] {
+		return forValues(outcome(id, inCode, says, rpc, sign{kinds: kinds}), rpcCodeKey, codes...)
+	}
+	refused := outcome("T9", inOtherCode, saysRefused, "net.OpError in the status of grpc-go",
+		sign{kinds: callerKinds, has: []attrIs{{key: rpcCodeKey, is: "*"}}, text: "connection refused"})
+	bad := outcome("G12", inOtherCode, saysFailure, rpc, sign{kinds: callerKinds, has: []attrIs{{key: rpcCodeKey, is: "*"}}})
+	return slices.Concat(
+		code("T1", 0, saysReadTimeout, "DEADLINE_EXCEEDED"),
+		code("T2", 0, saysCancelled, "CANCELLED"),
+		code("G12", callerKinds, saysOK, "OK"),
+		code("G12", callerKinds, saysNoData, "NOT_FOUND"),
+		[]rule[outcomeSays]{refused},
+		code("G12", entryKinds, saysFailure, "UNKNOWN", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"),
+		[]rule[outcomeSays]{bad},
+		[]rule[outcomeSays]{outcome("T21b", inCode, saysMaybeTimeout, "seen in a probe of grpc-go", // by the parent's end or a known deadline
+			sign{kinds: callerKinds, name: "Sent.*", state: errorStatus, lacks: []string{rpcCodeKey}, text: "rst_stream*cancel"})},
+		[]rule[outcomeSays]{outcome("T21b", inCode, saysMaybeTimeout, "seen in a probe of grpc-go",
+			sign{kinds: callerKinds, name: "Attempt.*", state: errorStatus, lacks: []string{rpcCodeKey}, text: "rst_stream*cancel"})},
+	)
+}
+
+// errorClasses are names of error types and exception classes, those that others
+// end with last. They are looked for in error.type, and in the exception event.
+var errorClasses = []struct {
+	id      string
+	says    outcomeSays
+	source  string
+	classes []string
+}{
+	{"T3", saysReadTimeout, "opentelemetry-go-contrib otelhttp", []string{"context.deadlineExceededError"}},
+	{"T7", saysReadTimeout, "Go net/http", []string{"*http.timeoutError"}},
+	{"T8", saysConnectTimeout, "Go net/http", []string{"*http.tlsHandshakeTimeoutError"}},
+	{"T10", saysReadTimeout, "opentelemetry-js-contrib instrumentation-http/utils.ts", []string{"ECONNABORTED", "ETIMEDOUT", "ESOCKETTIMEDOUT"}},
+	{"T10", saysCancelled, "opentelemetry-js-contrib instrumentation-http/utils.ts", []string{"ABORT_ERR", "AbortError"}},
+	{"T10", saysRefused, "opentelemetry-js-contrib instrumentation-http/utils.ts", []string{"ECONNREFUSED"}},
+	{"T10", saysConnectError, "opentelemetry-js-contrib instrumentation-http/utils.ts", []string{"ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"}},
+	{"T11", saysConnectTimeout, "opentelemetry-js-contrib undici.ts", []string{"UND_ERR_CONNECT_TIMEOUT"}},
+	{"T11", saysReadTimeout, "opentelemetry-js-contrib undici.ts", []string{"UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"}},
+	{"T12", saysReadTimeout, "opentelemetry-js-contrib xhr.ts", []string{"timeout"}},
+	{"T13", saysPoolTimeout, "opentelemetry-python-contrib", []string{"PoolTimeout", "*.PoolTimeout"}},
+	{"T13", saysConnectTimeout, "opentelemetry-python-contrib", []string{"ConnectTimeout", "*.ConnectTimeout", "ConnectionTimeoutError", "*.ConnectionTimeoutError"}},
+	{"T13", saysCancelled, "opentelemetry-python-contrib", []string{"CancelledError", "*.CancelledError"}},
+	{"T14", saysPoolTimeout, "opentelemetry-java-instrumentation", []string{"*ConnectionRequestTimeoutException", "*PoolAcquireTimeoutException", "*SQLTransientConnectionException"}},
+	{"T14", saysConnectTimeout, "opentelemetry-java-instrumentation", []string{"*ConnectTimeoutException"}},
+	{"T14", saysReadTimeout, "twitter/finagle", []string{"com.twitter.finagle.*Timed*Exception"}},
+	{"T14", saysCancelled, "opentelemetry-java-instrumentation", []string{"*.CancellationException"}},
+	{"T14", saysRefused, "Java java.net", []string{"java.net.ConnectException"}},
+	{"T14", saysConnectError, "Java java.net", []string{"java.net.UnknownHostException", "java.net.NoRouteToHostException"}},
+	{"T15", saysCancelled, "opentelemetry-java-instrumentation reactor-netty", []string{"cancelled"}},
+	{"T16", saysMaybeTimeout, "opentelemetry-dotnet-contrib HttpHandlerDiagnosticListener.cs; dotnet/corefx#20296", []string{"System.Threading.Tasks.TaskCanceledException"}},
+	{"T16", saysCancelled, "opentelemetry-dotnet-contrib HttpHandlerDiagnosticListener.cs", []string{"System.OperationCanceledException"}},
+	{"T16", saysReadTimeout, ".NET; App-vNext/Polly", []string{"System.TimeoutException", "Polly.Timeout.TimeoutRejectedException"}},
+	{"T16", saysConnectError, "semantic-conventions docs/dotnet/dotnet-network-traces.md", []string{"name_resolution_error", "connection_error", "secure_connection_error"}},
+	{"T16", saysFailure, "semantic-conventions docs/dotnet/dotnet-network-traces.md", []string{"response_ended"}},
+	{"C11", saysConnectError, "semantic-conventions docs/dotnet/dotnet-network-traces.md", []string{"host_not_found", "try_again"}},
+	{"C12", saysRefused, "semantic-conventions docs/dotnet/dotnet-network-traces.md", []string{"connection_refused"}},
+	{"T17", saysReadTimeout, "googleapis/gax-go telemetry.go", []string{"CLIENT_TIMEOUT"}},
+	{"F3", saysSkipped, "resilience4j, failsafe, Polly, opossum", breakerClasses},
+	// What ends in Timeout, TimeoutError or TimeoutException and is none of the above.
+	{"T13", saysReadTimeout, "opentelemetry-python-contrib", []string{"*Timeout", "*TimeoutError"}},
+	{"T14", saysReadTimeout, "opentelemetry-java-instrumentation", []string{"*TimeoutException"}},
+}
+
+func errorTypeRules() (list []rule[outcomeSays]) {
+	for _, c := range errorClasses {
+		list = append(list, forValues(outcome(c.id, inErrorType, c.says, c.source, sign{}), "error.type", c.classes...)...)
+		list = append(list, forValues(outcome(c.id, inException, c.says, c.source, sign{state: errorStatus}), exceptionTypeKey, c.classes...)...)
+	}
+	typed := func(id string, says outcomeSays, source, class, text string) rule[outcomeSays] {
+		return outcome(id, inErrorType, says, source, sign{has: []attrIs{{key: "error.type", is: class}}, text: text})
+	}
+	const opError, errorString = "*net.OpError", "*errors.errorString"
+	return append(list,
+		typed("T4", saysReadTimeout, "Go net/http, http.Client.Timeout", errorString, "net/http: request canceled"), // the type alone says nothing
+		typed("T5", saysCancelled, "Go context", errorString, "context canceled"),
+		typed("T9", saysRefused, "Go net", opError, "connection refused"),
+		typed("T9", saysConnectTimeout, "Go net", opError, "dial tcp*i/o timeout"),
+		typed("T9", saysReadTimeout, "Go net", opError, "read tcp*i/o timeout"),
+		typed("T9", saysConnectError, "Go net", opError, "no such host"),
+		typed("T9", saysConnectError, "Go net", opError, "dial tcp"),
+		typed("T16", saysRefused, "semantic-conventions docs/dotnet/dotnet-network-traces.md", "connection_error", "connection refused"),
+		outcome("T11", inErrorType, saysReadTimeout, "opentelemetry-js-contrib undici.ts", // DOMException TimeoutError of AbortSignal.timeout
+			sign{kinds: clientKind, has: []attrIs{{key: "error.type", is: "23"}}}),
+		outcome("T10", inException, saysConnectTimeout, "Node net", // the system gave up, not the caller
+			sign{state: errorStatus, has: []attrIs{{key: exceptionTypeKey, is: "ETIMEDOUT"}, {key: exceptionMessageKey, is: "connect ETIMEDOUT*"}}}),
+		outcome("T12", inErrorType, saysCancelled, "opentelemetry-js-contrib xhr.ts",
+			sign{kinds: clientKind, event: "abort", lacks: []string{"error.type", httpStatusKey}}),
+	)
+}
+
+func statusRules() []rule[outcomeSays] {
+	// Of a server, what it says itself counts before what it answered.
+	const http = "RFC 9110; nginx"
+	return slices.Concat(
+		forValues(outcome("T18", inStatus, saysUpstream, http, sign{kinds: callerKinds}), httpStatusKey, "408", "504"),
+		forValues(outcome("T18", inGeneral, saysUpstream, http, sign{kinds: entryKinds}), httpStatusKey, "504"),
+		forValues(outcome("T18", inGeneral, saysCancelled, http, sign{kinds: entryKinds}), httpStatusKey, "499"),
+		[]rule[outcomeSays]{
+			outcome("T21", inStatus, saysCancelled, "semantic-conventions docs/http/http-spans.md; #3494, #3495", sign{kinds: clientKind, state: unsetStatus,
+				has: []attrIs{{key: "http.request.method"}}, lacks: []string{httpStatusKey, "error.type", "response_flags"}, scope: httpScopes}),
+			outcome("spec", inGeneral, saysNoData, "spec 1", sign{kinds: callerKinds, has: []attrIs{{key: httpStatusKey, is: "404"}}}),
+		},
+		forValues(outcome("spec", inGeneral, saysFailure, "RFC 9110", sign{kinds: callerKinds}), httpStatusKey, "4*", "5*", "6*", "7*", "8*", "9*"),
+		forValues(outcome("spec", inGeneral, saysFailure, "RFC 9110", sign{kinds: entryKinds}), httpStatusKey, "5*", "6*", "7*", "8*", "9*"),
+	)
+}
+
+func flagRules() []rule[outcomeSays] {
+	const (
+		flags = "response_flags" // a span that has it is Envoy's
+		envoy = "envoyproxy/envoy response flags docs, tracer_impl.cc"
+		java  = "opentelemetry-java-instrumentation"
+	)
+	flag := func(says outcomeSays, when sign, items ...string) []rule[outcomeSays] {
+		return forItems(outcome("T19", inFlags, says, envoy, when), flags, items...)
+	}
+	yes := func(id string, says outcomeSays, source string, kinds kindSet, keys ...string) (list []rule[outcomeSays]) {
+		for _, key := range keys {
+			list = append(list, forValues(outcome(id, inFlags, says, source, sign{kinds: kinds}), key, "true", "1")...)
+		}
+		return list
+	}
+	gate := []attrIs{{key: "upstream_cluster.name"}}
+	timeouts := []string{"UT", "DT", "UMSDR", "SI"}
+	return slices.Concat(
+		flag(saysUpstream, sign{has: []attrIs{{key: httpStatusKey}}}, timeouts...),
+		flag(saysReadTimeout, sign{lacks: []string{httpStatusKey}}, timeouts...),
+		flag(saysConnectError, sign{kinds: callerKinds}, "UF", "UH"),
+		flag(saysSkipped, sign{kinds: callerKinds}, "UO"),
+		flag(saysCancelled, sign{}, "DC", "DR"),
+		flag(saysShed, sign{}, "RL"),
+		flag(saysFailure, sign{}, "UC", "UR", "LR", "URX"),
+		forValues(outcome("T20", inFlags, saysCancelled, "found in public code", sign{kinds: clientKind, has: gate}), "canceled", "true"),
+		forValues(outcome("T20", inFlags, saysCancelled, "found in public code", sign{kinds: clientKind, has: gate}), "status", "canceled"),
+		yes("T15", saysCancelled, java, 0, "reactor.canceled", "rxjava.canceled", "guava.canceled", "jaxrs.canceled", "grpc.canceled"),
+		yes("D9", saysReadTimeout, "userver request_state.cpp", callerKinds, "cancelled_by_deadline"),
+		forValues(outcome("D9", inFlags, saysSkipped, "userver request_state.cpp", sign{kinds: callerKinds, has: []attrIs{{key: "propagated_timeout_ms", is: "0"}}}), "cancelled_by_deadline", "true", "1"),
+		yes("F5", saysSkipped, "twitter/finagle", callerKinds, "clnt/NackAdmissionFilter_rejected", "clnt/RequestSemaphoreFilter_rejected"),
+		yes("T23", saysReadTimeout, "twitter/finagle DeadlineFilter.scala", entryKinds, "srv/request_deadline_rejected"),
+		yes("T23", saysUpstream, "userver deadline_propagation.md", callerKinds, "answer header x-yataxi-deadline-expired"),
+		[]rule[outcomeSays]{outcome("D8", inFlags, saysReadTimeout, "twitter/finagle TimeoutFilter.scala", sign{event: "finagle_timeout_ms"})},
+	)
+}
+
+func textRules() []rule[outcomeSays] {
+	text := func(id string, says outcomeSays, source string, kinds kindSet, texts ...string) []rule[outcomeSays] {
+		return forTexts(outcome(id, inText, says, source, sign{kinds: kinds, state: errorStatus}), texts...)
+	}
+	const net, http = "Go net", "Go net/http"
+	list := slices.Concat(
+		text("G11", saysCancelled, "grpc-java RetriableStream.java", 0, "stream thrown away because retriablestream committed"),
+		text("T23", saysUpstream, "cashapp/misk", callerKinds, "deadline exceeded: queued for too long"),
+		text("T23", saysReadTimeout, "cashapp/misk", entryKinds, "deadline exceeded: queued for too long"),
+		// A wait-for-ready call that never got a connection says so beside its deadline.
+		text("G8", saysConnectTimeout, "grpc-go picker_wrapper.go", 0, "latest balancer error: connection error"),
+		text("T3", saysReadTimeout, "Go context", 0, "context deadline exceeded"),
+		text("T5", saysCancelled, "Go context", 0, "context canceled"),
+		text("T7", saysReadTimeout, http, 0, "net/http: timeout awaiting response headers"),
+		text("T8", saysConnectTimeout, http, 0, "net/http: tls handshake timeout"),
+		text("T9", saysRefused, net, 0, "connection refused"),
+		text("T9", saysConnectTimeout, net, 0, "dial tcp*i/o timeout"),
+		text("T9", saysReadTimeout, net, 0, "read tcp*i/o timeout"),
+		text("T9", saysConnectError, net, 0, "dial tcp", "no such host"),
+		text("T16", saysMaybeTimeout, "opentelemetry-dotnet-contrib HttpHandlerDiagnosticListener.cs", 0, "task canceled"),
+	)
+	list = append(list, text("F4", saysReadTimeout, "failsafe-go", 0, "timeout exceeded")...)
+	for _, b := range breakerTexts {
+		r := outcome("F4", inText, saysSkipped, b.source, sign{kinds: callerKinds, state: errorStatus, lacks: []string{httpStatusKey, rpcCodeKey}})
+		list = append(list, forTexts(r, b.texts...)...)
+	}
+	weak := func(says outcomeSays, texts ...string) []rule[outcomeSays] {
+		says.flags |= fromText
+		rules := forTexts(outcome("T22", 0, says, "words", sign{state: errorStatus}), texts...)
+		for i := range rules {
+			rules[i].priority = byText
+		}
+		return rules
+	}
+	return slices.Concat(list,
+		weak(saysReadTimeout, "deadline exceeded", "timed out", "timeout", "i/o timeout"),
+		weak(saysCancelled, "lost hedge", "canceled", "cancelled", "aborted"))
+}
+
+func defaultRules() []rule[outcomeSays] {
+	return []rule[outcomeSays]{
+		{id: "spec", priority: byDefault, source: "OpenTelemetry specification, span status", when: sign{state: errorStatus}, says: saysFailure},
+	}
+}

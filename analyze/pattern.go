@@ -1,0 +1,308 @@
+package analyze
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// findTimeouts looks at what cut an attempt, and at what it cost to connect.
+func (a *Analysis) findTimeouts(r *request, c *call, i int, list []found) []found {
+	try := &c.attempts[i]
+	d := a.deps[c.dep]
+	left := r.deadline.budget - try.start
+	computed := a.timeout(c.dep, left, c.reserve)
+	add := func(code FindingCode, amount time.Duration, detail *Detail) {
+		f := found{code: code, to: c.to, example: a.callExample(r, c, i, computed)}
+		f.example.Amount, f.example.Detail = amount, detail
+		list = append(list, f)
+	}
+	own := try.timeout
+	if own == 0 && d.fixed != nil {
+		own = d.fixed.value
+	}
+	if own > 0 && left > 0 && own-left > r.deadline.doubt+time.Millisecond {
+		add(TimeoutOverBudget, own-left, &Detail{Timeout: &own})
+	}
+	if try.outcome.Cut() && try.calleeEnd != 0 && try.calleeOK && (!try.calleeGuess || try.calleeEnd-try.end > try.doubt) {
+		there := try.calleeEnd + try.leg
+		detail := &Detail{Callee: &there, Success: "recorded"}
+		if try.calleeGuess {
+			detail.Success = "inferred"
+		}
+		if latest := r.deadline.budget - c.reserve; there <= latest {
+			add(FalseTimeout, latest-there, detail)
+		} else {
+			add(LateAnyway, there-latest, detail)
+		}
+	}
+	if took, ok := try.phases.length(part.opening); ok {
+		limit := time.Second
+		if computed != nil && *computed > 0 {
+			limit = min(limit, time.Duration(float64(*computed)*a.policy().ConnectShare.fraction()))
+		}
+		if took > limit {
+			add(ConnectSlow, took, nil)
+		}
+	}
+	return list
+}
+
+// fraction is the quantile as a number in [0, 1].
+func (q Quantile) fraction() float64 { return float64(q) / float64(whole) }
+
+// policy is the policy in force: the defaults where none was given.
+func (a *Analysis) policy() *Policy {
+	if a.opts.Policy != nil {
+		return a.opts.Policy
+	}
+	return defaultPolicy
+}
+
+var defaultPolicy = DefaultPolicy()
+
+// findHedges looks at second copies: when they were sent, and whether the copy
+// that lost ran on.
+func (a *Analysis) findHedges(r *request, list []found) []found {
+	for k := range r.calls {
+		c := &r.calls[k]
+		p95 := a.deps[c.dep].p95
+		for i := range c.attempts {
+			try := &c.attempts[i]
+			add := func(code FindingCode, amount time.Duration, detail *Detail) {
+				list = append(list, found{code: code, to: c.to, example: Example{Trace: r.trace, Span: try.span, File: c.file,
+					Position: c.position, Start: r.start + int64(try.start), Amount: amount, Detail: detail}})
+			}
+			if try.hedge && p95 != nil {
+				switch delay := try.start - c.attempts[0].start; {
+				case delay < *p95/2:
+					add(HedgeEarly, *p95/2-delay, &Detail{P95: p95})
+				case delay > 2**p95:
+					add(HedgeLate, delay-2**p95, &Detail{P95: p95})
+				}
+			}
+			if !c.hedged() || c.winner < 0 || i == c.winner {
+				continue
+			}
+			ran := try.end - c.attempts[c.winner].end
+			if try.calleeEnd-try.end > try.doubt {
+				ran = max(ran, try.calleeEnd-c.attempts[c.winner].end)
+			}
+			if ran > raceTolerance+try.doubt {
+				add(HedgeNotCancelled, ran, nil)
+			}
+		}
+	}
+	return list
+}
+
+func (c *call) hedged() bool {
+	return slices.ContainsFunc(c.attempts, func(a attempt) bool { return a.hedge })
+}
+
+// A cutting is an attempt that its caller cut, as fixed timeouts are found by it.
+type cutting struct {
+	took     time.Duration
+	start    time.Duration  // offset in its request
+	toward   *time.Duration // end - deadline; nil without a deadline
+	request  *request
+	position int // of the attempt's call in the request
+	attempt  int
+}
+
+// A pile is a fixed timeout that was found by its cuts.
+type pile struct {
+	value  time.Duration // their median
+	cuts   []cutting     // in the window, by request
+	unsure bool          // it may be the deadline as well
+}
+
+// findPile looks for a fixed timeout among the cuts of a dependency: the
+// shortest window of max(2 ms, 2 %) that holds most of them, with at least 5
+// attempts of 3 requests, 60 % of the cuts, and at most 1 % of the answers longer;
+// where what is constant is the duration, not the instant.
+func (d *depTable) findPile() *pile {
+	cuts := d.cuttings
+	if len(cuts) < 5 {
+		return nil
+	}
+	slices.SortStableFunc(cuts, func(a, b cutting) int { return cmp.Compare(a.took, b.took) })
+	from, to := 0, 0
+	for i, j := 0, 0; i < len(cuts); i++ {
+		for j < len(cuts) && cuts[j].took-cuts[i].took <= pileWidth(cuts[i].took) {
+			j++
+		}
+		if n, best := j-i, to-from; n > best || n == best && cuts[j-1].took-cuts[i].took < cuts[to-1].took-cuts[from].took {
+			from, to = i, j
+		}
+	}
+	in := cuts[from:to]
+	requests := map[*request]bool{}
+	for _, c := range in {
+		requests[c.request] = true
+	}
+	if len(in) < 5 || len(requests) < 3 || 10*len(in) < 6*len(cuts) {
+		return nil
+	}
+	value := in[P50.Rank(len(in))-1].took
+	if longer := d.answers.ShareAbove(in[len(in)-1].took); longer != nil && *longer > 0.01 {
+		return nil
+	}
+	p := &pile{value: value, cuts: slices.Clone(in)}
+	spread := func(of func(cutting) *time.Duration) bool {
+		var low, high *time.Duration
+		for _, c := range in {
+			v := of(c)
+			if v == nil {
+				continue
+			}
+			if low == nil || *v < *low {
+				low = v
+			}
+			if high == nil || *v > *high {
+				high = v
+			}
+		}
+		return low != nil && *high-*low > 3*pileWidth(value)
+	}
+	p.unsure = !spread(func(c cutting) *time.Duration { return &c.start }) && !spread(func(c cutting) *time.Duration { return c.toward })
+	return p
+}
+
+// setPatterns finds what only all calls of a dependency show together.
+func (a *Analysis) setPatterns() {
+	for _, d := range a.deps {
+		d.p95 = d.latency.Point(P95)
+		if p := d.findPile(); p != nil && p.unsure {
+			d.unclear = true
+		} else {
+			d.fixed = p
+		}
+	}
+}
+
+// findPatterns lists the findings about a dependency as a whole.
+func (a *Analysis) findPatterns(dep int32) (list []found) {
+	d := a.deps[dep]
+	if d.fixed != nil {
+		for _, c := range d.fixed.cuts {
+			one := &c.request.calls[c.position]
+			try := &one.attempts[c.attempt]
+			value := d.fixed.value
+			list = append(list, found{code: FixedTimeout, to: d.name, example: Example{Trace: c.request.trace, Span: try.span,
+				File: one.file, Position: one.position, Start: c.request.start + int64(try.start), Amount: try.end - try.start,
+				Detail: &Detail{Timeout: &value}}})
+		}
+	}
+	if again := d.attempts - d.hedges; d.calls > 0 && 10*again > 11*d.calls && d.retried != nil {
+		list = append(list, found{code: RetryAmplified, to: d.name, example: d.retried.example(Detail{Attempts: again, Calls: d.calls})})
+	}
+	if limit := a.policy().HedgeLoad; d.calls > 0 && int64(d.hedges)*int64(whole) > int64(limit)*int64(d.calls) && d.hedgedAt != nil {
+		share := float64(d.hedges) / float64(d.calls)
+		list = append(list, found{code: HedgeLoad, to: d.name, example: d.hedgedAt.example(Detail{Calls: d.calls, Share: &share})})
+	}
+	if f, ok := d.oneInstance(); ok {
+		list = append(list, f)
+	}
+	return list
+}
+
+// A seenCall is a call that stands for its dependency in a finding.
+type seenCall struct {
+	request *request
+	call    int
+}
+
+func (s *seenCall) example(detail Detail) Example {
+	c := &s.request.calls[s.call]
+	return Example{Trace: s.request.trace, Span: c.span, File: c.file, Position: c.position,
+		Start: s.request.start + int64(c.start), Amount: c.end - c.start, Detail: &detail}
+}
+
+// An instanceTable is what is known of one instance of a callee.
+type instanceTable struct {
+	answers []time.Duration
+	worst   seenCall
+	slowest time.Duration
+}
+
+// oneInstance looks for an instance that holds an outsized share of the slow
+// answers: more of those above p95 than its share of all answers would bring,
+// binomial p < 0.001, two instances at least.
+func (d *depTable) oneInstance() (f found, ok bool) {
+	if len(d.instances) < 2 || d.p95 == nil {
+		return f, false
+	}
+	total, slow := 0, 0
+	above := func(answers []time.Duration) (n int) {
+		for _, v := range answers {
+			if v > *d.p95 {
+				n++
+			}
+		}
+		return n
+	}
+	for _, i := range d.instances {
+		total += len(i.answers)
+		slow += above(i.answers)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.instances)) {
+		i := d.instances[name]
+		k := above(i.answers)
+		share := float64(len(i.answers)) / float64(total)
+		if k < 5 || binomialTail(slow, k, share) >= 0.001 {
+			continue
+		}
+		part := float64(k) / float64(slow)
+		return found{code: OneInstance, to: d.name, example: i.worst.example(Detail{Instance: name, Share: &share, Slow: &part})}, true
+	}
+	return f, false
+}
+
+// binomialTail is P(B >= k) for B ~ Bin(n, p).
+func binomialTail(n, k int, p float64) (sum float64) {
+	if k <= 0 || p >= 1 {
+		return 1
+	}
+	if p <= 0 {
+		return 0
+	}
+	for i := k; i <= n; i++ {
+		sum += binomialTerm(n, i, p)
+	}
+	return min(sum, 1)
+}
+
+// findAmplified finds retries of what is retried below: a call of several
+// attempts under a request that was itself one of several attempts. The
+// attempts at the bottom are all that the trace holds of that dependency.
+func (t *traced) findAmplified() {
+	above := make([]bool, len(t.requests)) // a call on the way to the request had several attempts
+	bottom := map[dependency]int{}
+	for _, r := range t.requests {
+		for k := range r.calls {
+			bottom[r.calls[k].to] += len(r.calls[k].attempts)
+		}
+	}
+	for i, r := range t.requests {
+		if p := t.Spans[r.entry].Parent; p >= 0 && t.request[p] >= 0 && t.request[p] != int32(i) {
+			caller := t.request[p]
+			above[i] = above[caller]
+			if u := t.unit[p]; u >= 0 && t.requests[caller].calls[t.units[u].calls].again() {
+				above[i] = true
+			}
+		}
+		for k := range r.calls {
+			if c := &r.calls[k]; above[i] && c.again() {
+				r.work = append(r.work, work{code: RetryAmplified, to: c.to, span: c.span, file: c.file, position: c.position,
+					start: r.start + int64(c.start), total: c.end - c.start, detail: &Detail{Attempts: len(c.attempts), Calls: 1, Bottom: bottom[c.to]}})
+			}
+		}
+	}
+}
+
+// again reports whether the call was tried again, other than as a hedge.
+func (c *call) again() bool {
+	return slices.ContainsFunc(c.attempts[1:], func(a attempt) bool { return !a.hedge })
+}

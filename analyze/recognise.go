@@ -1,0 +1,179 @@
+package analyze
+
+import (
+	"strings"
+	"time"
+
+	"overrun/ingest"
+)
+
+// A sighting is what the recogniser says about one span, and the rules that
+// say so; "" is a rule that needs no sign.
+type sighting struct {
+	part    part
+	backoff backoffPlace
+	verdict
+	flags   outcomeFlag
+	index   int32 // resends before this attempt; -1: not recorded
+	hidden  int32 // resends within this one span, which hides them
+	hedge   hedgeSays
+	instead insteadSays
+	rule    sightingRules
+}
+
+// sightingRules are the ids of the rules behind a sighting.
+type sightingRules struct{ part, outcome, count, hedge, instead string }
+
+// A recogniser reads spans by tables. It is for one goroutine: it remembers names.
+type recogniser struct {
+	tables *tables
+	canon  canon
+	room   []ingest.Attr               // for the facts of the trace at hand, in one slab
+	clocks map[*ingest.Resource]string // see clock
+}
+
+func newRecogniser(by *tables) *recogniser {
+	return &recogniser{tables: by, canon: canon{}, clocks: map[*ingest.Resource]string{}}
+}
+
+// mostFacts is how many facts a span is given room for in the slab; those of a
+// span with more go elsewhere.
+const mostFacts = 48
+
+// facts makes a span ready for rules.
+func (r *recogniser) facts(t *ingest.Trace, s *ingest.Span, parent part) facts {
+	if cap(r.room)-len(r.room) < mostFacts {
+		r.room = make([]ingest.Attr, 0, 64*mostFacts)
+	}
+	used := len(r.room)
+	f := r.canon.facts(t, s, parent, r.room[used:used:used+mostFacts])
+	if len(f.attrs) <= mostFacts {
+		r.room = r.room[:used+len(f.attrs)]
+	}
+	f.tables, f.words = r.tables, r.tables.signals.Words
+	return f
+}
+
+// fact is what is known of a span of the trace.
+func (t *traced) fact(i int32) *facts { return &t.facts[i] }
+
+// see recognises every span of the trace, parents first.
+func (t *traced) see() {
+	t.seen, t.facts = make([]sighting, len(t.Spans)), make([]facts, len(t.Spans))
+	for _, i := range t.order {
+		s := &t.Spans[i]
+		var client verdict
+		above := noPart
+		if p := s.Parent; p >= 0 {
+			above = t.seen[p].part
+			if t.Spans[p].Kind == ingest.Client {
+				client = t.seen[p].verdict
+			}
+		}
+		t.facts[i] = t.rec.facts(t.Trace, s, above)
+		f := t.fact(i)
+		w := &t.seen[i]
+		var part partSays
+		part, w.rule.part = partOf(f)
+		w.part, w.backoff = part.part, part.backoff
+		var ended outcomeSays
+		ended, w.rule.outcome = outcomeOf(f, client)
+		w.verdict, w.flags = ended.verdict, ended.flags
+		w.index = -1
+		if tally, id := tallyOf(f); id != "" {
+			w.rule.count = id
+			if tally.hidden > 0 {
+				w.hidden = int32(tally.hidden)
+			} else {
+				w.index = int32(tally.index)
+			}
+			if tally.backoff != inGap {
+				w.backoff = tally.backoff
+			}
+		}
+		w.hedge, w.rule.hedge = hedgeOf(f)
+		w.instead, w.rule.instead = insteadOf(f)
+		if w.rule.instead != "" && w.instead == callSkipped && s.Kind == ingest.Client && !w.outcome.Answered() {
+			w.outcome = Skipped
+		}
+		if w.part != noPart {
+			t.readTimeouts(i, f)
+		}
+		if w.flags&maybeTimeout != 0 && w.outcome == CancelledCaller && t.sentTimeout[i] > 0 {
+			// A cancel that comes when the recorded timeout fires is the timeout (T16).
+			if off := s.Duration() - t.sentTimeout[i]; max(off, -off) <= pileWidth(t.sentTimeout[i]) {
+				w.verdict = verdict{timedOut, ReadTimeout}
+			}
+		}
+		t.judgeCancel(i, w)
+		if w.part == callPart || w.part == attemptPart || w.part == scopePart {
+			for _, p := range phasesOf(f) {
+				t.told = append(t.told, toldPhase{i, p})
+			}
+			for _, p := range lengthsOf(f) {
+				t.toldLengths = append(t.toldLengths, toldLength{i, p})
+			}
+		}
+	}
+}
+
+// A toldPhase is a phase that events of a span tell; a toldLength one of
+// which only the length is known.
+type (
+	toldPhase struct {
+		span int32
+		phaseTime
+	}
+	toldLength struct {
+		span int32
+		phaseLength
+	}
+)
+
+// pileWidth is the width within which two timeouts of about d are one:
+// max(2 ms, 2 %).
+func pileWidth(d time.Duration) time.Duration { return max(2*time.Millisecond, d/50) }
+
+// readTimeouts notes what deadlines the span records: those that bound a
+// request for setDeadlines, and the timeout that a client gave its call.
+func (t *traced) readTimeouts(i int32, f *facts) {
+	s := f.span
+	if s.Kind != ingest.Server && s.Kind != ingest.Client && s.Parent >= 0 {
+		return
+	}
+	deadlinesOf(f, func(v recordedValue) {
+		if !v.read {
+			t.notes = append(t.notes, pathNote{BadDeadline, i, -1})
+			return
+		}
+		left := time.Duration(v.left)
+		// An absolute value is the deadline handed on, no timeout of the call.
+		if s.Kind == ingest.Client && !v.absolute && left > 0 && (t.sentTimeout[i] == 0 || left < t.sentTimeout[i]) {
+			t.sentTimeout[i] = left
+		}
+		if v.perTry && s.Kind != ingest.Server {
+			return
+		}
+		if !v.absolute && t.copied(s, v.key, f.get(v.key)) {
+			return
+		}
+		d := &deadline{at: s.Start + left, source: Recorded, rule: v.id, own: v.id != "D21" || strings.HasPrefix(v.key, "header "), doubt: time.Duration(v.grain), origin: -1}
+		t.written[i] = earlier(t.written[i], d)
+	})
+}
+
+// copied reports whether a relative value was seen on a span of the service
+// before: baggage is copied to every span, and counts from the first alone
+// (N11). Captured headers are no baggage.
+func (t *traced) copied(s *ingest.Span, key, value string) bool {
+	if strings.HasPrefix(key, "header ") {
+		return false
+	}
+	if t.baggage == nil {
+		t.baggage = map[[3]string]bool{}
+	}
+	k := [3]string{s.Resource.Service, key, value}
+	was := t.baggage[k]
+	t.baggage[k] = true
+	return was
+}

@@ -1,0 +1,294 @@
+package analyze
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Worked cases of what the instrumentation recorded: calls of several spans,
+// phases, and the findings that rest on them. 1 unit = 1 ms.
+
+const http503 = get + "a=server.address=b a=http.response.status_code=503 st=ERROR"
+const http200 = get + "a=server.address=b a=http.response.status_code=200"
+
+func TestUnmarkedSiblings(t *testing.T) {
+	for _, test := range []struct {
+		name, calls string
+		want        string // calls, attempts
+	}{
+		{"one after a failure is a retry", "a R 5 25" + http503 + "\nb R 35 55" + http200, "1 2"},
+		{"three", "a R 5 25" + http503 + "\nb R 35 55" + http503 + "\nc R 60 80" + http200, "1 3"},
+		{"after an answer it is another call", "a R 5 25" + http200 + "\nb R 35 55" + http200, "2 2"},
+		{"after an answer that is no reason to try again", "a R 5 25" + get + "a=server.address=b a=http.response.status_code=400 st=ERROR\nb R 35 55" + http200, "2 2"},
+		{"after a redirect it is another call", "a R 5 25" + get + "a=server.address=b a=http.response.status_code=302\nb R 35 55" + http200, "2 2"},
+		{"to another peer", "a R 5 25" + http503 + "\nb R 35 55" + get + "a=server.address=c a=http.response.status_code=200", "2 2"},
+		{"after longer than a client waits", "a R 5 25" + http503 + "\nb R 6000 6055" + http200, "2 2"},
+		{"side by side both fail", "a R 5 25" + http503 + "\nb R 6 26" + http503, "2 2"},
+		{"two of them, each tried again", "a R 5 25" + http503 + "\nb R 6 30" + http503 + "\nc R 27 40" + http200 + "\nd R 32 50" + http200, "2 4"},
+		{"cut by a timeout of its own", "a R 5 25" + get + "a=server.address=b a=error.type=context.deadlineExceededError st=ERROR\nb R 35 55" + http200, "1 2"},
+		{"where resends are counted, an uncounted one is another call", "a R 5 25" + http503 + "\nb R 35 55" + http200 + " a=http.request.resend_count=1\nc R 60 80" + http200, "2 3"},
+		{"copies side by side, one answered, one cancelled as it was", "a R 5 55" + get + "a=server.address=b a=error.type=*errors.errorString st=CANCELLED\nb R 35 55" + http200, "1 2"},
+		{"copies that are all answered are fan-out", "a R 5 55" + http200 + "\nb R 35 55" + http200, "2 2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := Run(worked(t, "R - 0 7000 k=SERVER s=web\n"+test.calls), Options{}).Report
+			calls, attempts := 0, 0
+			for _, d := range r.Dependencies {
+				calls, attempts = calls+d.Calls, attempts+d.Attempts
+			}
+			want(t, "calls and attempts", fmt.Sprint(calls, " ", attempts), test.want)
+		})
+	}
+}
+
+func TestConnecting(t *testing.T) {
+	// otelhttptrace: 5 ms looking up, 10 ms connecting, 5 ms more of getting the
+	// connection are the pool; the request was on its way at 31, answered at 85.
+	a := Run(worked(t, `
+R - 0 100 k=SERVER s=web
+c R 10 90`+http200+`
+http.getconn c 10 30 k=CLIENT s=web
+http.dns http.getconn 10 15 k=CLIENT s=web
+http.connect http.getconn 15 25 k=CLIENT s=web
+http.send c 30 31 k=CLIENT s=web
+http.receive c 85 90 k=CLIENT s=web
+`), Options{})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(20), Connect: ms(20), Read: ms(60), Total: ms(100)})
+	d := a.Report.Dependencies[0]
+	want(t, "calls", d.Calls, 1)
+	want(t, "latency, connect, pool, read", []time.Duration{*d.Latency.P50.Point, *d.Connect.P50.Point, *d.Pool.P50.Point, *d.Read.P50.Point},
+		[]time.Duration{ms(80), ms(15), ms(5), ms(60)})
+	for _, w := range d.Warnings {
+		if w == ConnectInRead {
+			t.Error("connecting was recorded, and is said to be inside read")
+		}
+	}
+}
+
+func TestOldConnection(t *testing.T) {
+	// A connection that was reused: all of getting it was waiting for the pool,
+	// and no connection was opened.
+	a := Run(worked(t, `
+R - 0 100 k=SERVER s=web
+c R 10 90`+http200+`
+http.getconn c 10 30 k=CLIENT s=web a=http.conn.reused=true
+`), Options{})
+	d := a.Report.Dependencies[0]
+	want(t, "pool, read", []time.Duration{*d.Pool.P50.Point, *d.Read.P50.Point}, []time.Duration{ms(20), ms(60)})
+	if d.Connect != nil {
+		t.Errorf("connect %+v of a connection that was reused", d.Connect)
+	}
+}
+
+func TestNoPhases(t *testing.T) {
+	a := Run(worked(t, "R - 0 100 k=SERVER s=web\nc R 10 90"+http200), Options{})
+	d := a.Report.Dependencies[0]
+	if d.Connect != nil || d.Pool != nil || d.Read != nil {
+		t.Error("phases that nobody recorded")
+	}
+	want(t, "warnings", d.Warnings[len(d.Warnings)-3:], []Warning{ConnectInRead, FewCeiling, AssumesRequired})
+}
+
+func TestPhaseWithoutParent(t *testing.T) {
+	// A failed lookup leaves http.dns without its parent: evidence for the one
+	// client span around it, and no fragment.
+	a := Run(worked(t, `
+R - 0 100 k=SERVER s=web
+c R 10 90`+get+`a=server.address=b st=ERROR a=error.type=*net.OpError
+http.dns gone 12 80 k=CLIENT s=web
+`), Options{})
+	want(t, "fragments", a.Report.Input.Fragments, 0)
+	want(t, "connect", a.Report.Routes[0].Time.Connect, ms(68))
+}
+
+func TestPhaseBeside(t *testing.T) {
+	// pgx asks the pool beside its query: the query's attempt began with it.
+	a := Run(worked(t, `
+R - 0 100 k=SERVER s=web
+pool.acquire R 10 30 k=CLIENT s=web
+c R 30 60 k=CLIENT s=web a=db.system.name=postgresql
+`), Options{})
+	want(t, "dependencies", len(a.Report.Dependencies), 1)
+	d := a.Report.Dependencies[0]
+	want(t, "latency, pool, read", []time.Duration{*d.Latency.P50.Point, *d.Pool.P50.Point, *d.Read.P50.Point}, []time.Duration{ms(50), ms(20), ms(30)})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(50), Connect: ms(20), Read: ms(30), Total: ms(100)})
+}
+
+// routeOf finds the route of a service.
+func serviceRoute(t *testing.T, r *Report, service string) *Route {
+	t.Helper()
+	for i := range r.Routes {
+		if r.Routes[i].Service == service {
+			return &r.Routes[i]
+		}
+	}
+	t.Fatalf("no route of %s", service)
+	return nil
+}
+
+func TestRetryScope(t *testing.T) {
+	// gRPC's own tracing (G3, G4): one call with two attempts inside. 2 ms before
+	// the first and 1 ms after the last are the call's own, 10 ms lie between.
+	a := Run(worked(t, `
+R - 0 60 k=SERVER s=web
+Sent.p.S.M R 5 50 k=CLIENT s=web
+Attempt.p.S.M Sent.p.S.M 7 10 s=web a=previous-rpc-attempts=0 st=ERROR
+x Attempt.p.S.M 8 9 k=SERVER s=b st=ERROR
+Attempt.p.S.M#2 Sent.p.S.M 20 49 s=web a=previous-rpc-attempts=1
+y Attempt.p.S.M#2 21 48 k=SERVER s=b
+`), Options{})
+	d := a.Report.Dependencies[0]
+	want(t, "callee", []string{d.Callee, d.Operation}, []string{"b", "p.S/M"})
+	want(t, "calls and attempts", []int{d.Calls, d.Attempts}, []int{1, 2})
+	want(t, "time", serviceRoute(t, &a.Report, "web").Time, Time{Own: ms(15), Read: ms(32), Retry: ms(3), RetryWait: ms(10), Total: ms(60)})
+}
+
+func TestBackoffInTail(t *testing.T) {
+	// AWS SDK for Go (R10): attempts are back to back, and the wait is the tail of
+	// the attempt's span: 10 ms of trying, 30 of waiting, 40 of the second try.
+	a := Run(worked(t, `
+R - 0 100 k=SERVER s=web
+S3.Get R 10 90 k=CLIENT s=web a=rpc.system=aws-api a=rpc.service=S3 a=rpc.method=Get
+RetryLoop S3.Get 10 90 s=web
+Attempt RetryLoop 10 50 s=web a=operation.attempt=1 st=ERROR
+DoHTTPRequest Attempt 10 20 s=web
+Attempt#2 RetryLoop 50 90 s=web a=operation.attempt=2
+DoHTTPRequest#2 Attempt#2 50 90 s=web
+`), Options{})
+	d := a.Report.Dependencies[0]
+	want(t, "calls and attempts", []int{d.Calls, d.Attempts}, []int{1, 2})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(20), Retry: ms(10), RetryWait: ms(30), Read: ms(40), Total: ms(100)})
+}
+
+func TestWidened(t *testing.T) {
+	// web has 100 ms and calls at 10: db may take 90, and is promised 500.
+	a := Run(worked(t, `
+R - 0 80 k=SERVER s=web h=A
+c R 10 70 k=CLIENT s=web h=A
+s c 12 60 k=SERVER s=db h=A a=http.request.header.x-budget-ms=500
+`), Options{Deadline: ms(100)})
+	want(t, "findings", findings(&a.Report), []string{"deadline-widened web R -> db: 1+0"})
+	want(t, "amount", a.Report.Findings[0].Examples[0].Amount, ms(12+500-100))
+}
+
+func TestTimeoutOverBudget(t *testing.T) {
+	// 90 of 100 ms are left when a call with a timeout of 2 s starts.
+	a := Run(worked(t, `
+R - 0 30 k=SERVER s=web h=A
+c R 10 20 k=CLIENT s=web h=A a=rpc.request.metadata.grpc-timeout=2S a=peer.service=b
+`), Options{Deadline: ms(100)})
+	want(t, "findings", findings(&a.Report), []string{"timeout-over-budget web R -> b: 1+0"})
+	want(t, "amount", a.Report.Findings[0].Examples[0].Amount, ms(1910))
+}
+
+func TestDeadlineLost(t *testing.T) {
+	// Two of three entries of db record a deadline; the third had a caller with
+	// one, and does not. log never does: it merely does not record its headers.
+	const chain = `
+R - 0 100 k=SERVER s=web a=http.request.header.x-budget-ms=200
+c R 10 50 k=CLIENT s=web
+GET c 11 40 k=SERVER s=db %s
+d R 60 90 k=CLIENT s=web
+log d 61 80 k=SERVER s=log
+`
+	header := "a=http.request.header.x-budget-ms=150"
+	a := Run(worked(t, fmt.Sprintf(chain, header), fmt.Sprintf(chain, header), fmt.Sprintf(chain, "")), Options{})
+	want(t, "findings", findings(&a.Report), []string{"deadline-lost db GET: 1+0"})
+}
+
+func TestHedgeTiming(t *testing.T) {
+	// Eighty calls of 100 ms; a second copy after 10 ms is too early, one after
+	// 250 too late.
+	var texts []string
+	for range 80 {
+		texts = append(texts, "R - 0 110 k=SERVER s=web\na R 0 100"+http200)
+	}
+	const lost = get + "a=server.address=b a=error.type=*errors.errorString st=CANCELLED"
+	texts = append(texts,
+		"R - 0 70 k=SERVER s=web\na R 0 60"+lost+"\nb R 10 60"+http200,
+		"R - 0 310 k=SERVER s=web\na R 0 300"+lost+"\nb R 250 300"+http200)
+	r := Run(worked(t, texts...), Options{}).Report
+	count := map[FindingCode]int{}
+	for _, f := range r.Findings {
+		count[f.Code] += f.Count
+	}
+	want(t, "findings", count, map[FindingCode]int{HedgeEarly: 1, HedgeLate: 1})
+}
+
+func TestOneInstance(t *testing.T) {
+	// Two pods answer 50 calls each; the 10 slow ones all come from one of them:
+	// of the 5 above p95, 5 from half the answers have p = 1/32; so 40 more make
+	// it sure.
+	var texts []string
+	for i := range 200 {
+		took := 20 + i%3
+		pod := "one"
+		if i%2 == 0 {
+			pod = "two"
+			if i%10 == 0 {
+				took = 150 + i
+			}
+		}
+		texts = append(texts, fmt.Sprintf("R - 0 400 k=SERVER s=web\na R 0 %d%s\ns a 1 %d k=SERVER s=b h=%s", took, http200, took-1, pod))
+	}
+	r := Run(worked(t, texts...), Options{}).Report
+	for _, f := range r.Findings {
+		if f.Code == OneInstance {
+			want(t, "instance", f.Examples[0].Instance, "two")
+			return
+		}
+	}
+	t.Errorf("findings %v, want %s", findings(&r), OneInstance)
+}
+
+func TestRetriesOfRetries(t *testing.T) {
+	// Two attempts on each of two levels: four at the bottom (seeds.md §3), under
+	// each of the two requests of b.
+	var text = "R - 0 100 k=SERVER s=web\n"
+	for i, at := range []int{0, 50} {
+		status := "503 st=ERROR"
+		if i == 1 {
+			status = "200"
+		}
+		text += fmt.Sprintf("a%d R %d %d%sa=server.address=b a=http.response.status_code=%s\n", i, at, at+40, get, status)
+		text += fmt.Sprintf("GET#%d a%d %d %d k=SERVER s=b\n", i, i, at+1, at+39)
+		text += fmt.Sprintf("c%d GET#%d %d %d%s\n", i, i, at+2, at+10, strings.Replace(http503, "s=web", "s=b", 1))
+		text += fmt.Sprintf("d%d GET#%d %d %d%s\n", i, i, at+20, at+30, strings.Replace(http200, "s=web", "s=b", 1))
+	}
+	r := Run(worked(t, text), Options{}).Report
+	for _, f := range r.Findings {
+		if f.Code == RetryAmplified && f.Route != "" {
+			want(t, "place and count", []any{f.Service, f.Count, f.Examples[0].Bottom}, []any{"b", 2, 4})
+			return
+		}
+	}
+	t.Errorf("findings %v, want %s of b", findings(&r), RetryAmplified)
+}
+
+func TestFallbackHint(t *testing.T) {
+	// Hystrix (F2): the call failed, something else was done, the request was
+	// answered: the dependency looks optional.
+	r := Run(worked(t, `
+R - 0 100 k=SERVER s=web
+a R 5 25`+http503+`
+g.c.fallback R 26 30 s=web a=hystrix.command=c
+`), Options{}).Report
+	want(t, "hint", r.Dependencies[0].Hint, "fallback")
+}
+
+func TestOwnSpansAroundTries(t *testing.T) {
+	// Node, hand-made: an INTERNAL span a try, counted from 0, with the call inside;
+	// only the call says how it ended.
+	r := Run(worked(t, `
+R - 0 100 k=SERVER s=web
+attempt R 5 30 s=web a=http.request.resend_count=0
+GET attempt 6 29`+get+`a=server.address=b a=error.type=23 st=ERROR
+attempt#2 R 45 70 s=web a=http.request.resend_count=1
+GET#2 attempt#2 46 69`+http200+`
+`), Options{}).Report
+	d := r.Dependencies[0]
+	want(t, "dependency", []any{d.Callee, d.Operation, d.Calls, d.Attempts, d.Cut}, []any{"b", "GET", 1, 2, 1})
+	want(t, "time", r.Routes[0].Time, Time{Own: ms(35), Retry: ms(25), RetryWait: ms(15), Read: ms(25), Total: ms(100)})
+}

@@ -1,0 +1,163 @@
+package ingest
+
+// clickhouseRow reads a row of the table otel_traces of the collector's
+// ClickHouse exporter, in the formats JSONEachRow and JSON. Timestamp is in the
+// zone of the server, which is taken to be UTC; Duration is in nanoseconds.
+// 64-bit numbers are strings unless output_format_json_quote_64bit_integers is
+// off.
+func (t *jsonText) clickhouseRow(o *object) { t.alone(o.start, (*jsonText).clickhouseFields) }
+
+func (t *jsonText) clickhouseFields(r *record) {
+	c := clock{}
+	var events, links columns
+	t.object(func(key []byte) {
+		switch string(key) {
+		case "Timestamp":
+			c.start = t.instant()
+		case "Duration":
+			c.duration, c.lasts = t.nanos()
+		case "TraceId":
+			t.id(r.trace[:])
+		case "SpanId":
+			t.id(r.span.ID[:])
+		case "ParentSpanId":
+			t.parent(r.span.ParentID[:], t.text())
+		case "TraceState":
+			r.span.TraceState = t.cache.get(t.text())
+		case "SpanName":
+			r.span.Name = t.cache.get(t.text())
+		case "SpanKind":
+			r.span.Kind = kindOf(t.word())
+		case "ServiceName":
+			t.serviceName(t.text())
+		case "ScopeName":
+			r.span.Scope = t.cache.get(t.text())
+		case "StatusCode":
+			r.span.Status = statusOf(t.word())
+		case "StatusMessage":
+			r.span.StatusText = t.cache.get(t.text())
+		case "ResourceAttributes":
+			t.flatAttributes(true)
+		case "SpanAttributes":
+			t.flatAttributes(false)
+		case "Events.Timestamp":
+			events[0] = t.skipTo()
+		case "Events.Name":
+			events[1] = t.skipTo()
+		case "Events.Attributes":
+			events[2] = t.skipTo()
+		case "Links.TraceId":
+			links[0] = t.skipTo()
+		case "Links.SpanId":
+			links[1] = t.skipTo()
+		default:
+			t.skip()
+		}
+	})
+	t.clickhouseEvents(events)
+	t.clickhouseLinks(links)
+	start, end := c.times()
+	t.finish(r, start, end)
+}
+
+// flatAttributes reads an object whose members are attributes. Where the
+// column has the type JSON, a dotted key is an object in an object.
+func (t *jsonText) flatAttributes(resource bool) {
+	t.path = t.path[:0]
+	t.flatten(resource, 0)
+}
+
+func (t *jsonText) flatten(resource bool, depth int) {
+	t.object(func(key []byte) {
+		from := len(t.path)
+		t.path = append(t.path, key...)
+		if t.peek() == '{' && depth < maxValueDepth {
+			t.path = append(t.path, '.')
+			t.flatten(resource, depth+1)
+		} else {
+			t.nativeAttribute(t.path, resource)
+		}
+		t.path = t.path[:from]
+	})
+}
+
+// columns are the indexes of arrays of equal length, the fields of what has no
+// rows of its own.
+type columns [3]int
+
+// clickhouseEvents reads the events of a row.
+func (t *jsonText) clickhouseEvents(at columns) {
+	if t.events == nil {
+		return
+	}
+	var times []int64
+	var names []string
+	var kept []bool
+	t.readAt(at[0], func() {
+		t.list(func() {
+			ns, _ := instant(t.word())
+			times = append(times, ns)
+		})
+	})
+	t.readAt(at[1], func() {
+		t.list(func() {
+			name, want := t.wantEvent(t.text())
+			names, kept = append(names, name), append(kept, want)
+		})
+	})
+	put := func(i, from int) {
+		ns := int64(0)
+		if i < len(times) {
+			ns = max(times[i], 0)
+		}
+		t.putEvent(names[i], uint64(ns), from)
+	}
+	read := 0 // of the events, whose attributes are known to be
+	t.readAt(at[2], func() {
+		t.list(func() {
+			i := read
+			read++
+			if i >= len(names) || !kept[i] {
+				t.skip()
+				return
+			}
+			from := len(t.span)
+			t.flatAttributes(false)
+			put(i, from)
+		})
+	})
+	for i := read; i < len(names) && t.why == ""; i++ {
+		if kept[i] {
+			put(i, len(t.span))
+		}
+	}
+}
+
+// clickhouseLinks reads the links of a row.
+func (t *jsonText) clickhouseLinks(at columns) {
+	if !t.links {
+		return
+	}
+	var found []Link
+	t.readAt(at[0], func() {
+		t.list(func() {
+			var l Link
+			t.id(l.TraceID[:])
+			found = append(found, l)
+		})
+	})
+	n := 0
+	t.readAt(at[1], func() {
+		t.list(func() {
+			var id SpanID
+			t.id(id[:])
+			if n < len(found) {
+				found[n].SpanID = id
+			}
+			n++
+		})
+	})
+	for _, l := range found {
+		t.putLink(l)
+	}
+}

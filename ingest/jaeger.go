@@ -1,0 +1,310 @@
+package ingest
+
+import (
+	"strings"
+	"time"
+)
+
+// Jaeger's JSON comes in three spellings, which share one reader:
+//
+//   - that of its UI and of /api/traces: traceID, startTime and duration in
+//     microseconds, processes beside the spans (jaegerTrace);
+//   - that of protobuf, as Kafka and lakes hold it: traceId in base64, startTime
+//     as RFC 3339, duration as "0.000225s" or "5000ns";
+//   - that of Elasticsearch: as the UI, with the process in the span, binary
+//     values in hexadecimal, and tags as an object where that is configured.
+
+// jaegerState is what a reader of Jaeger's JSON remembers.
+type jaegerState struct {
+	processes map[string]*Resource // of the trace being decoded, by processID
+	process   *Resource            // of the span being decoded; nil: none named
+	refs      []jaegerRef          // of the span being decoded
+	clock     clock                // of the span being decoded
+	zeros     []zeroStart          // spans of the trace being decoded
+	documents bool                 // whether binary values are hexadecimal
+	key, kind []byte               // of the tag being decoded
+}
+
+// A jaegerRef is a reference of a span.
+type jaegerRef struct {
+	trace   TraceID // zero: the span's own
+	span    SpanID
+	follows bool // FOLLOWS_FROM
+}
+
+// A zeroStart is a span that begins at 0.
+type zeroStart struct {
+	record int // its index
+	lasts  time.Duration
+}
+
+// toyClock is how long after 1970 all spans of a trace end whose clock counts
+// from 0: made by hand, as CRISP's tests are. A start of 0 is then a time.
+const toyClock = 24 * time.Hour
+
+// jaegerTrace reads an object with spans and processes. A span whose process
+// lies behind the point where the text breaks off is given up: nobody knows
+// whose it is.
+func (t *jsonText) jaegerTrace(o *object) {
+	t.jaeger.processes = make(map[string]*Resource)
+	t.readAt(o.member("processes"), func() {
+		t.object(func(key []byte) {
+			id := string(key)
+			t.owner.reset()
+			if t.jaegerProcess(); t.why == "" {
+				t.jaeger.processes[id] = t.resource()
+			}
+		})
+	})
+	// A batch of Jaeger's agents has one process for all its spans.
+	t.owner.reset()
+	t.readAt(o.member("process"), t.jaegerProcess)
+	known := o.member("process") > 0 && t.why == "" || !o.cut
+	common := t.resource()
+	if o.cut {
+		t.why = ""
+	}
+	from := len(t.records)
+	t.pos = o.member("spans")
+	t.list(func() {
+		saved := t.saved
+		r := t.begin((*jsonText).jaegerFields)
+		switch {
+		case r == nil:
+		case t.jaeger.process != nil:
+			r.span.Resource = t.jaeger.process
+		case known:
+			r.span.Resource = common
+		default:
+			t.drop()
+			t.saved = saved
+			return
+		}
+		if c := t.jaeger.clock; r != nil && c.start == 0 && c.lasts && c.duration >= 0 {
+			t.jaeger.zeros = append(t.jaeger.zeros, zeroStart{len(t.records) - 1, time.Duration(c.duration)})
+		}
+	})
+	t.toyTimes(from)
+	t.found[t.index].spans += int64(len(t.records) - from)
+}
+
+// toyTimes gives the spans of a trace that begin at 0 their times, if the trace
+// is a toy. Its records begin at the index.
+func (t *jsonText) toyTimes(from int) {
+	last := time.Duration(0)
+	for i := from; i < len(t.records); i++ {
+		last = max(last, t.records[i].span.End)
+	}
+	for _, z := range t.jaeger.zeros {
+		if s := &t.records[z.record].span; last < toyClock {
+			s.Start, s.End, s.Defect = 0, z.lasts, 0
+		}
+	}
+	t.jaeger.zeros = t.jaeger.zeros[:0]
+}
+
+// jaegerAlone reads a span that stands alone.
+func (t *jsonText) jaegerAlone(o *object) {
+	t.jaeger.processes = nil
+	t.alone(o.start, (*jsonText).jaegerFields)
+}
+
+// jaegerDocument reads a document of Elasticsearch.
+func (t *jsonText) jaegerDocument(o *object) {
+	t.jaeger.documents = true
+	defer func() { t.jaeger.documents = false }()
+	t.jaegerAlone(o)
+}
+
+func (t *jsonText) jaegerFields(r *record) {
+	c := &t.jaeger.clock
+	id, name, lost := false, false, false
+	*c = clock{}
+	t.jaeger.process, t.jaeger.refs = nil, t.jaeger.refs[:0]
+	t.object(func(key []byte) {
+		switch string(key) {
+		case "traceID", "traceId":
+			t.id(r.trace[:])
+		case "spanID", "spanId":
+			id = true
+			t.id(r.span.ID[:])
+		case "parentSpanID", "parentSpanId": // of old documents
+			ref := jaegerRef{}
+			t.parent(ref.span[:], t.text())
+			t.jaeger.refs = append(t.jaeger.refs, ref)
+		case "references":
+			t.list(t.jaegerReference)
+		case "operationName":
+			name = true
+			r.span.Name = t.cache.get(t.text())
+		case "startTime":
+			c.start = t.jaegerTime()
+		case "duration":
+			c.duration, c.lasts = t.jaegerDuration()
+		case "tags":
+			t.jaegerTags(&r.span, false)
+		case "tag":
+			t.dottedTags(&r.span, false)
+		case "logs":
+			t.jaegerLogs()
+		case "processID", "processId":
+			text := t.text()
+			lost = len(text) > 0 && t.jaeger.processes == nil
+			if p := t.jaeger.processes[string(text)]; p != nil {
+				t.jaeger.process = p
+			}
+		case "process":
+			t.owner.reset()
+			t.jaegerProcess()
+			t.jaeger.process = t.resource()
+		default: // among these startTimeMillis, flags and warnings
+			t.skip()
+		}
+	})
+	switch {
+	case !id || !name:
+		t.fail("a span without spanID or operationName")
+	case lost && t.jaeger.process == nil:
+		t.fail("a span without its process")
+	}
+	t.jaegerParent(r)
+	start, end := c.times()
+	t.finish(r, start, end)
+}
+
+// jaegerTime reads microseconds, or RFC 3339.
+func (t *jsonText) jaegerTime() int64 {
+	text := t.word()
+	v, ok := scaled(text, 3)
+	if !ok {
+		v, ok = instant(text)
+	}
+	if !ok {
+		t.fail("malformed startTime")
+	}
+	return v
+}
+
+// jaegerDuration reads microseconds, or a number with a unit.
+func (t *jsonText) jaegerDuration() (v int64, some bool) {
+	text := t.word()
+	if len(text) == 0 {
+		return 0, false
+	}
+	v, ok := scaled(text, 3)
+	if !ok {
+		d, err := time.ParseDuration(string(text))
+		v, ok = int64(d), err == nil
+	}
+	if !ok {
+		t.fail("malformed duration")
+	}
+	return v, ok
+}
+
+// jaegerReference reads a reference. Some writers put the whole span that is
+// meant into it, with its own references: it is in the trace as well.
+func (t *jsonText) jaegerReference() {
+	ref := jaegerRef{}
+	t.object(func(key []byte) {
+		switch string(key) {
+		case "refType":
+			ref.follows = strings.EqualFold(string(t.word()), "FOLLOWS_FROM")
+		case "traceID", "traceId":
+			t.id(ref.trace[:])
+		case "spanID", "spanId":
+			t.parent(ref.span[:], t.text())
+		default:
+			t.skip()
+		}
+	})
+	t.jaeger.refs = append(t.jaeger.refs, ref)
+}
+
+// jaegerParent makes the first CHILD_OF within the trace the parent, else the
+// first FOLLOWS_FROM, as Jaeger does. The other references are links.
+func (t *jsonText) jaegerParent(r *record) {
+	parent := -1
+	for i, ref := range t.jaeger.refs {
+		inside := ref.span != (SpanID{}) && (ref.trace == r.trace || ref.trace == (TraceID{}))
+		if inside && (parent < 0 || t.jaeger.refs[parent].follows && !ref.follows) {
+			parent = i
+		}
+	}
+	if parent >= 0 {
+		r.span.ParentID, r.span.FollowsFrom = t.jaeger.refs[parent].span, t.jaeger.refs[parent].follows
+	}
+	for i, ref := range t.jaeger.refs {
+		if t.links && i != parent && ref.span != (SpanID{}) && (ref.span != r.span.ParentID || ref.trace != r.trace && ref.trace != (TraceID{})) {
+			if ref.trace == (TraceID{}) {
+				ref.trace = r.trace
+			}
+			t.putLink(Link{TraceID: ref.trace, SpanID: ref.span})
+		}
+	}
+}
+
+func (t *jsonText) jaegerProcess() {
+	t.object(func(key []byte) {
+		switch string(key) {
+		case "serviceName":
+			t.serviceName(t.text())
+		case "tags":
+			t.jaegerTags(nil, true)
+		case "tag":
+			t.dottedTags(nil, true)
+		default:
+			t.skip()
+		}
+	})
+}
+
+// jaegerLogs reads the logs of a span. OpenTelemetry's exporters put the name
+// of an event into the field event.
+func (t *jsonText) jaegerLogs() {
+	if t.events == nil {
+		t.skip()
+		return
+	}
+	t.list(func() {
+		at, fields := int64(0), 0
+		t.object(func(key []byte) {
+			switch string(key) {
+			case "timestamp":
+				text := t.word()
+				ok := false
+				if at, ok = scaled(text, 3); !ok {
+					at, _ = instant(text)
+				}
+			case "fields":
+				fields = t.skipTo()
+			default:
+				t.skip()
+			}
+		})
+		name, kept := t.wantEvent(nil)
+		t.readAt(fields, func() {
+			t.list(func() {
+				t.tag(func() {
+					if string(t.jaeger.key) == "event" {
+						name, kept = t.wantEvent(t.value)
+					}
+				})
+			})
+		})
+		if !kept || t.why != "" {
+			return
+		}
+		from := len(t.span)
+		t.readAt(fields, func() {
+			t.list(func() {
+				t.tag(func() {
+					if want, kept := t.want(t.jaeger.key, false); kept && string(t.jaeger.key) != "event" {
+						t.put(want, false)
+					}
+				})
+			})
+		})
+		t.putEvent(name, uint64(max(at, 0)), from)
+	})
+}

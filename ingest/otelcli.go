@@ -1,0 +1,52 @@
+package ingest
+
+// bareSpan reads a span that stands alone. The JSON server of otel-cli writes
+// one a file, as Go marshals protobuf's struct: ids in base64, snake case, and a
+// level more in values (goValue). Nothing says whose span it is. Within a
+// document that broke it would be a piece of that, whose resource is lost.
+func (t *jsonText) bareSpan(o *object) {
+	if t.astray {
+		t.fail("a span without its resource")
+		return
+	}
+	t.goValues = true
+	defer func() { t.goValues = false }()
+	t.alone(o.start, func(t *jsonText, r *record) {
+		t.open('{')
+		t.fields(r)
+	})
+}
+
+// goValue reads a member of an AnyValue as Go marshals the struct:
+// {"Value":{"StringValue":"x"}}. It reports false for any other.
+func (t *jsonText) goValue(kind string, from int, s style, depth int) bool {
+	if !t.goValues {
+		return false
+	}
+	switch kind {
+	case "Value":
+		t.anyValue(from, s, depth+1)
+		return true
+	case "StringValue", "IntValue", "DoubleValue", "BoolValue", "BytesValue", "ArrayValue", "KvlistValue":
+	default:
+		return false
+	}
+	t.value = t.value[:from]
+	switch kind {
+	case "StringValue":
+		t.value = appendText(t.value, t.text(), s)
+	case "IntValue":
+		t.integer(t.word(), s)
+	case "DoubleValue":
+		t.double(t.word(), s)
+	case "BoolValue":
+		t.boolean(t.word(), s)
+	case "BytesValue":
+		t.bytes(s)
+	case "ArrayValue":
+		t.array(s, depth+1)
+	case "KvlistValue":
+		t.kvlist(depth + 1)
+	}
+	return true
+}

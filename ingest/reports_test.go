@@ -1,0 +1,193 @@
+package ingest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// brief writes a dump in short: of each span its trace and id without leading
+// zeros, its parent's id if it has one, kind, status if it has one, start and
+// end in ns from the epoch, defects, service and name; then the codes of the
+// notes.
+func brief(d *Dump) string {
+	var out []string
+	short := func(id fmt.Stringer) string { return strings.TrimLeft(id.String(), "0") }
+	for _, t := range d.Traces {
+		for _, s := range t.Spans {
+			text := short(t.ID) + "/" + short(s.ID)
+			if s.ParentID != (SpanID{}) {
+				text += "<" + short(s.ParentID)
+			}
+			text += " " + []string{"-", "I", "S", "C", "P", "Q"}[s.Kind] + []string{"", "+", "!"}[s.Status]
+			text += fmt.Sprintf(" %d-%d", s.Start, s.End)
+			for i, defect := range []string{"?start", "?end", "end<start"} {
+				if s.Defect>>i&1 == 1 {
+					text += " " + defect
+				}
+			}
+			if s.FollowsFrom {
+				text += " follows"
+			}
+			out = append(out, text+" "+s.Resource.Service+":"+s.Name)
+		}
+	}
+	for _, n := range d.Notes {
+		out = append(out, string(n.Code))
+	}
+	return strings.Join(out, "; ")
+}
+
+func in(spans string) string {
+	return `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"w"}}]},"scopeSpans":[{"spans":[` + spans + `]}]}]}`
+}
+
+// What people ran into, one row a report: repository#number.
+func TestReports(t *testing.T) {
+	const span = `"name":"n","kind":2,"startTimeUnixNano":"10","endTimeUnixNano":"20"`
+	const n1 = "1/1 S 0-10 w:n"
+	tests := []struct{ report, text, want string }{
+		{"contrib#44077: a length and a zstd frame a message", string(prefixed(zst([]byte(in(`{"traceId":"1","spanId":"1",` + span + `}`))))), n1},
+		{"contrib#49328: zstd, and lengths in it all the same", string(zst(prefixed([]byte(in(`{"traceId":"1","spanId":"1",` + span + `}`))))), n1},
+		{"contrib#46038: a zstd frame a write", string(zst([]byte(in(`{"traceId":"1","spanId":"1",`+span+`}`+"\n")))) + string(zst([]byte(in(`{"traceId":"2","spanId":"1",`+span+`}`)))), n1 + "; 2/1 S 0-10 w:n"},
+		{"contrib#34832: NULs after rotation", strings.Repeat("\x00", 100) + in(`{"traceId":"1","spanId":"1",`+span+`}`), n1},
+		{"contrib#35738: signals mixed in one file", `{"resourceLogs":[{}]}` + in(`{"traceId":"1","spanId":"1",`+span+`}`) + `{"resourceMetrics":[{}]}`, n1 + "; other-signal"},
+		{"contrib#34782, specification#786, tempo#3802, #5437: ids in base64", in(`{"traceId":"AAAAAAAAAAAAAAAAAAAAAQ==","spanId":"AAAAAAAAAAE=",` + span + `}`), n1},
+		{"swift#537: base64 of hexadecimal", in(`{"traceId":"MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDE=","spanId":"MDAwMDAwMDAwMDAwMDAwMQ==",` + span + `}`), n1},
+		{"grafana#43060: names of kinds", in(`{"traceId":"1","spanId":"1",` + strings.Replace(span, "2", `"SPAN_KIND_SERVER"`, 1) + `}`), n1},
+		{"contrib#12726, #14974, cpp#1681: the old name of scopes", strings.Replace(in(`{"traceId":"1","spanId":"1",`+span+`}`), "scopeSpans", "instrumentationLibrarySpans", 1), n1},
+		{"java#6749: bare ResourceSpans", `{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"w"}}]},"scopeSpans":[{"spans":[{"traceId":"1","spanId":"1",` + span + `}]}]}`, n1},
+		{"jaeger#5293: all ids empty", in(`{"traceId":"","spanId":"",` + span + `},{"traceId":"","spanId":"",` + span + `}`), "/ S 0-10 w:n; / S 0-10 w:n; empty-ids"},
+		{"fluent-bit#11762: documents without separator", in(`{"traceId":"1","spanId":"1",`+span+`}`) + in(`{"traceId":"2","spanId":"1",`+span+`}`), n1 + "; 2/1 S 0-10 w:n"},
+		{"js#2643, #4062: numbers in halves", in(`{"traceId":"1","spanId":"1","name":"n","kind":2,"startTimeUnixNano":{"low":-1,"high":1},"endTimeUnixNano":{"high":2,"low":9,"unsigned":true}}`), "1/1 S 0-10 w:n"},
+		{"js#2643: half a number is none", in(`{"traceId":"1","spanId":"1",` + span + `},{"traceId":"1","spanId":"2","startTimeUnixNano":{"low":1}}`), n1 + "; unreadable"},
+		{"openobserve#3150: times as strings and as numbers", in(`{"traceId":"1","spanId":"1","name":"n","kind":2,"startTimeUnixNano":10,"endTimeUnixNano":"20"}`), n1},
+		{"perf-sentinel#81: an empty array value", in(`{"traceId":"1","spanId":"1",` + span + `,"attributes":[{"key":"k","value":{"arrayValue":{}}}]}`), n1},
+		{"rust#3682: intValue null", in(`{"traceId":"1","spanId":"1",` + span + `,"attributes":[{"key":"k","value":{"intValue":null}}]}`), n1},
+		{"opentelemetry-go#3021, contrib#35723: invalid UTF-8", in(`{"traceId":"1","spanId":"1",` + span + `,"name":"n` + "\xff" + `"}`), "1/1 S 0-10 w:n\uFFFD"},
+		{"js#3279: a negative duration", `{"traceID":"1","spanID":"1","operationName":"n","startTime":10,"duration":-3,"process":{"serviceName":"w"}}`, "1/1 - 0-0 end<start w:n; end-before-start"},
+		{"openobserve#14368: a duration that wrapped", in(`{"traceId":"1","spanId":"1","name":"n","kind":2,"startTimeUnixNano":"20","endTimeUnixNano":"10"}`), "1/1 S 0-0 end<start w:n; end-before-start"},
+		{"collector#1749: Zipkin without a duration", `[{"traceId":"1","id":"1","name":"n","timestamp":10,"localEndpoint":{"serviceName":"w"}}]`, "1/1 I 0-0 ?end w:n; no-end"},
+		{"uipath-python#1806: an open snapshot, then the span", in(`{"traceId":"1","spanId":"1","name":"n","kind":2,"startTimeUnixNano":"10"},{"traceId":"1","spanId":"1",` + span + `}`), n1 + "; duplicate"},
+		{"mastra#24233: a null end", in(`{"traceId":"1","spanId":"1","name":"n","kind":2,"startTimeUnixNano":"10","endTimeUnixNano":null}`), "1/1 S 0-0 ?end w:n; no-end"},
+		{"tempo#1476, #4693, zipkin#3507: no root", in(`{"traceId":"1","spanId":"1","parentSpanId":"9",` + span + `}`), "1/1<9 S 0-10 w:n; orphan; root-missing"},
+		{"tempo#4457: a wrong parent is not mended", in(`{"traceId":"1","spanId":"1",` + span + `},{"traceId":"1","spanId":"2","parentSpanId":"9",` + span + `}`), n1 + "; 1/2<9 S 0-10 w:n; orphan"},
+		{"collector#11056, contrib#2622, otel-desktop-viewer#409: a retry, and the same id with another outcome", in(`{"traceId":"1","spanId":"1",` + span + `},{"traceId":"1","spanId":"1",` + span + `},{"traceId":"1","spanId":"1",` + span + `,"status":{"code":2}}`), n1 + "; 1/1 S! 0-10 w:n; duplicate"},
+		{"kibana#177913: self-parent and cycle", in(`{"traceId":"1","spanId":"1","parentSpanId":"1",` + span + `},{"traceId":"1","spanId":"2","parentSpanId":"3",` + span + `},{"traceId":"1","spanId":"3","parentSpanId":"2",` + span + `}`),
+			"1/1<1 S 0-10 w:n; 1/2<3 S 0-10 w:n; 1/3<2 S 0-10 w:n; cycle-cut; root-missing; self-parent"},
+		{"tempo#5395, jaeger#1578: zeros dropped on the left", `{"traceID":"abc","spanID":"01","operationName":"n","startTime":10,"duration":0,"process":{"serviceName":"w"}}`, "abc/1 - 0-0 w:n"},
+		{"tempo: an answer that is not whole", `{"trace":{"resourceSpans":[` + in(`{"traceId":"1","spanId":"1",` + span + `}`)[18:] + `,"status":"PARTIAL","message":"too big"}`, n1 + "; partial"},
+	}
+	for _, test := range tests {
+		if got := brief(readText(t, test.text)); got != test.want {
+			t.Errorf("%s:\n got %s\nwant %s", test.report, got, test.want)
+		}
+	}
+}
+
+// Hand-made samples of what one form can say and others cannot.
+func TestFormDetails(t *testing.T) {
+	jaeger := func(fields string) string {
+		return `{"data":[{"traceID":"1","spans":[` + fields + `],"processes":{"p1":{"serviceName":"a"},"p2":{"serviceName":"b"}}}]}`
+	}
+	embedded := `{"traceID":"1","spanID":"1","operationName":"p","references":[],"startTime":10,"duration":5,"processID":"p1"}`
+	tests := []struct{ name, text, want string }{
+		{"Jaeger, the parent in the reference", jaeger(embedded + `,{"traceID":"1","spanID":"2","operationName":"c","references":[{"refType":"CHILD_OF","traceID":"1","spanID":"1","span":` + embedded + `}],"startTime":11,"duration":2,"processID":"p2"}`),
+			"1/1 - 0-5000 a:p; 1/2<1 - 1000-3000 b:c"},
+		{"Jaeger, FOLLOWS_FROM only", jaeger(embedded + `,{"traceID":"0001","spanID":"2","operationName":"c","references":[{"refType":"FOLLOWS_FROM","traceID":"01","spanID":"1"}],"startTime":11,"duration":2,"processID":"p1"}`),
+			"1/1 - 0-5000 a:p; 1/2<1 - 1000-3000 follows a:c"},
+		{"Jaeger, CHILD_OF before FOLLOWS_FROM, and another trace is no parent", jaeger(`{"references":[{"refType":"CHILD_OF","traceID":"9","spanID":"8"},{"refType":"FOLLOWS_FROM","traceID":"1","spanID":"7"},{"refType":"CHILD_OF","traceID":"1","spanID":"6"}],"traceID":"1","spanID":"2","operationName":"c","startTime":11,"duration":2,"processID":"p1"}`),
+			"1/2<6 - 0-2000 a:c; orphan; root-missing"},
+		{"Jaeger, a process that is not there", jaeger(`{"traceID":"1","spanID":"2","operationName":"c","startTime":11,"duration":2,"processID":"p3"}`), "1/2 - 0-2000 :c"},
+		{"Jaeger, a bad parent costs the span", jaeger(embedded + `,{"traceID":"1","spanID":"2","operationName":"c","references":[{"refType":"CHILD_OF","traceID":"1","spanID":"zz!"}],"startTime":11,"duration":2,"processID":"p1"}`), "1/1 - 0-5000 a:p; unreadable"},
+		{"Jaeger, a clock that counts from 0", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","startTime":0,"duration":5,"processID":"p1"},{"traceID":"1","spanID":"2","operationName":"c","startTime":1,"duration":2,"processID":"p1"}`),
+			"1/1 - 0-5000 a:p; 1/2 - 1000-3000 a:c"},
+		{"Jaeger, no start among real times", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","duration":5,"processID":"p1"},{"traceID":"1","spanID":"2","operationName":"c","startTime":1795994844000000,"duration":2,"processID":"p1"}`),
+			"1/1 - 0-0 ?start ?end a:p; 1/2 - 0-2000 a:c; no-end; no-start"},
+		{"Jaeger, processes first", `{"processes":{"p1":{"serviceName":"a"}},"spans":[` + embedded + `]}`, "1/1 - 0-5000 a:p"},
+		{"Jaeger, cut behind the processes", `{"processes":{"p1":{"serviceName":"a"}},"spans":[` + embedded + `,{"traceID":`, "1/1 - 0-5000 a:p; truncated"},
+		{"Jaeger, a batch of an agent", `{"process":{"serviceName":"w"},"spans":[{"traceId":"1","spanId":"1","operationName":"n","startTime":"2026-11-29T23:27:24Z","duration":"1.5ms"}]}`, "1/1 - 0-1500000 w:n"},
+		{"Jaeger, an error tag and kinds", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","startTime":9,"duration":5,"processID":"p1","tags":[{"key":"error","type":"string","value":"true"},{"key":"span.kind","type":"string","value":"consumer"}]},` +
+			`{"traceID":"1","spanID":"2","operationName":"c","startTime":10,"duration":2,"processID":"p1","tags":[{"key":"error","type":"bool","value":false}]}`), "1/1 Q! 0-5000 a:p; 1/2 - 1000-3000 a:c"},
+		{"Jaeger protobuf, what is zero left out", `{"traceId":"AAAAAAAAAAAAAAAAAAAAAQ==","spanId":"AAAAAAAAAAE=","operationName":"n","startTime":"2026-11-29T23:27:24.5Z","duration":"0s","tags":[{"key":"error","vType":"BOOL"},{"key":"k"}],"process":{"serviceName":"w"}}`, "1/1 - 0-0 w:n"},
+
+		{"Zipkin, one id for both sides", `[{"traceId":"1","id":"2","parentId":"1","kind":"CLIENT","name":"n","timestamp":10,"duration":9,"localEndpoint":{"serviceName":"a"}},{"traceId":"1","id":"2","parentId":"1","kind":"SERVER","shared":true,"name":"n","timestamp":12,"duration":3,"localEndpoint":{"serviceName":"b"}}]`,
+			"1/2<1 C 0-9000 a:n; 1/2<1 S 2000-5000 b:n; orphan; root-missing"},
+		{"Zipkin, 0 is unset", `[{"traceId":"1","id":"1","kind":"PRODUCER","timestamp":10,"duration":0},{"traceId":"1","id":"2","timestamp":0,"duration":7}]`, "1/1 P 0-0 ?end :; 1/2 I 0-0 ?start ?end :; no-end; no-start"},
+		{"Zipkin, an error without text, and one that is none", `[{"traceId":"1","id":"1","timestamp":1,"duration":1,"tags":{"error":""}},{"traceId":"1","id":"2","timestamp":1,"duration":1,"tags":{"error":"false"}}]`, "1/1 I! 0-1000 :; 1/2 I 0-1000 :"},
+		{"Zipkin 1, both sides in one span", `[[{"traceId":"1","id":"2","parentId":"1","name":"n","timestamp":10,"duration":9,"annotations":[{"timestamp":10,"value":"cs","endpoint":{"serviceName":"a"}},{"timestamp":12,"value":"sr","endpoint":{"serviceName":"b"}},{"timestamp":15,"value":"ss","endpoint":{"serviceName":"b"}},{"timestamp":19,"value":"cr","endpoint":{"serviceName":"a"}}],` +
+			`"binaryAnnotations":[{"key":"error","value":"x","endpoint":{"serviceName":"b"}}]}]]`, "1/2<1 C 0-9000 a:n; 1/2<1 S! 2000-5000 b:n; orphan; root-missing"},
+		{"Zipkin 1, a server without times of its own", `[{"traceId":"1","id":"2","name":"n","annotations":[{"timestamp":15,"value":"ss","endpoint":{"serviceName":"b"}},{"timestamp":12,"value":"sr","endpoint":{"serviceName":"b"}}],"binaryAnnotations":[]}]`, "1/2 S 0-3000 b:n"},
+		{"Zipkin 1, a client that got no answer", `[{"traceId":"1","id":"2","name":"n","annotations":[{"timestamp":12,"value":"cs","endpoint":{"serviceName":"b"}}]}]`, "1/2 C 0-0 ?end b:n; no-end"},
+		{"Zipkin 1, a message", `[{"traceId":"1","id":"2","name":"n","annotations":[{"timestamp":12,"value":"ms","endpoint":{"serviceName":"b"}}]},{"traceId":"1","id":"3","name":"m","annotations":[{"timestamp":14,"value":"mr","endpoint":{"serviceName":"c"}}]}]`, "1/2 P 0-0 ?end b:n; 1/3 Q 2000-2000 ?end c:m; no-end"},
+		{"Zipkin 1, a local span", `[{"traceId":"1","id":"2","name":"n","timestamp":1,"duration":2,"binaryAnnotations":[{"key":"lc","value":"job","endpoint":{"serviceName":"b"}}]}]`, "1/2 I 0-2000 b:n"},
+
+		{"Go, a span that is open", `{"Name":"n","SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000001"},"Parent":{"SpanID":"0000000000000000"},"SpanKind":3,"StartTime":"2026-11-29T23:27:24.5+01:00","EndTime":"0001-01-01T00:00:00Z","Attributes":null,"Resource":null,"Status":{"Code":"Error"}}`, "1/1 C! 0-0 ?end :n; no-end"},
+		{"Python, a span that is open, old resource", `{"name":"n","context":{"trace_id":"0x00000000000000000000000000000001","span_id":"0x0000000000000001","trace_state":"{}"},"kind":"SpanKind.PRODUCER","parent_id":null,"start_time":"2026-11-29T23:27:24.000001Z","end_time":null,"status":{"status_code":"UNSET"},"attributes":null,"resource":{"service.name":"w"}}`, "1/1 P 0-0 ?end w:n; no-end"},
+		{"ClickHouse, seconds since 1970", `{"Timestamp":"1795994844.000000010","TraceId":"1","SpanId":"1","SpanName":"n","SpanKind":"SPAN_KIND_CLIENT","ServiceName":"w","SpanAttributes":{},"Duration":5}`, "1/1 C 0-5 w:n"},
+		{"VictoriaTraces, the duration only", `{"trace_id":"1","span_id":"1","parent_span_id":"-","name":"n","kind":"3","start_time_unix_nano":"10","duration":"5","resource_attr:service.name":"w"}`, "1/1 C 0-5 w:n"},
+		{"VictoriaTraces, its index", `{"_stream":"{trace_id_idx_stream=\"1\"}","trace_id_idx":"1"}` + "\n" + `{"trace_id":"1","span_id":"1","name":"n","start_time_unix_nano":"10","end_time_unix_nano":"12","resource_attr:service.name":"w"}`, "1/1 - 0-2 w:n"},
+		{"Quickwit, ids in base64", `{"trace_id":"AAAAAAAAAAAAAAAAAAAAAQ==","span_id":"AAAAAAAAAAE=","span_name":"n","span_kind":1,"span_start_timestamp_nanos":10,"span_end_timestamp_nanos":12,"service_name":"w"}`, "1/1 I 0-2 w:n"},
+		{"a search in several of Elasticsearch", `{"responses":[{"hits":{"hits":[{"_source":{"traceID":"1","spanID":"1","operationName":"n","startTime":10,"duration":1,"process":{"serviceName":"w"}}}]}}]}`, "1/1 - 0-1000 w:n"},
+		{"a bad span costs itself, in any form", `[{"traceId":"1","id":"1","timestamp":"soon"},{"traceId":"1","id":"2","timestamp":1,"duration":1}]`, "1/2 I 0-1000 :; unreadable"},
+		{"nor in one of snake case", "{\"resource_spans\":[{\"scope_spans\":[{\"spans\":[,\n {\"trace_id\":\"1\",\"span_id\":\"1\",\"start_time_unix_nano\":1}]}]}]}\n" + in(`{"traceId":"1","spanId":"2"}`), "1/2 - 0-0 ?start ?end w:; no-end; no-start; unreadable"},
+		{"otel-cli, in an array", "[\n  {\n   \"trace_id\":\"1\",\"span_id\":\"1\",\"start_time_unix_nano\":1,\"end_time_unix_nano\":3}]", "1/1 - 0-2 :"},
+		{"a line cut between values, and more", `{"traceId":"1","id":"1","timestamp":1,"duration":1}` + "\n" + `{"traceId":"1","id":"2","tags":{` + "\n" + `{"traceId":"1","id":"3","timestamp":1,"duration":1}` + "\n" + `{"traceId":"1","id":"4","timestamp":1,"duration":1}`, "1/1 I 0-1000 :; 1/3 I 0-1000 :; 1/4 I 0-1000 :; unreadable"},
+		{"what is in a broken document of OTLP has no resource", "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[,\n {\"traceId\":\"1\",\"spanId\":\"1\",\"startTimeUnixNano\":1}]}]}]}\n" + in(`{"traceId":"1","spanId":"2"}`), "1/2 - 0-0 ?start ?end w:; no-end; no-start; unreadable"},
+	}
+	for _, test := range tests {
+		if got := brief(readText(t, test.text)); got != test.want {
+			t.Errorf("%s:\n got %s\nwant %s", test.name, got, test.want)
+		}
+	}
+}
+
+// Links, and the name of a host, as Jaeger has them.
+func TestJaegerLinksAndHost(t *testing.T) {
+	d := readText(t, `{"data":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"c","references":[{"refType":"CHILD_OF","traceID":"1","spanID":"6"},{"refType":"FOLLOWS_FROM","traceID":"1","spanID":"7"},`+
+		`{"refType":"CHILD_OF","traceID":"9","spanID":"8"},{"refType":"CHILD_OF","traceID":"1","spanID":"6"}],"startTime":11,"duration":2,"processID":"p1","tags":[{"key":"b","type":"binary","value":"AAAwOQ=="},{"key":"n","type":"int64","value":"9223372036854775222"}]}],`+
+		`"processes":{"p1":{"serviceName":"a","tags":[{"key":"hostname","type":"string","value":"h"}]}}}]}`)
+	s := d.Traces[0].Spans[0]
+	if want := []Link{{TraceID{15: 1}, SpanID{7: 7}}, {TraceID{15: 9}, SpanID{7: 8}}}; !slices.Equal(s.Links, want) {
+		t.Errorf("links %v, want %v", s.Links, want)
+	}
+	if got := fmt.Sprint(s.Attrs, s.Resource.Attrs); got != "[{b AAAwOQ==} {n 9223372036854775222}] [{host.name h} {service.name a}]" {
+		t.Errorf("attributes %s", got)
+	}
+}
+
+// What is of no form is refused by name, with what would do.
+func TestRefusals(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"data":["frontend","driver"],"total":2}`:                        "an answer of Jaeger's or Aspire's API without traces: fetch them by id",
+		`{"data":null,"errors":[{"code":404,"msg":"trace not found"}]}`:   "an answer of Jaeger's or Aspire's API without traces: fetch them by id",
+		`{"traces":[{"traceID":"1","rootServiceName":"a"}],"metrics":{}}`: "a search result of Tempo's API",
+		"STEF\x01\x02":             "a STEF file: convert it to OTLP",
+		"ARROW1\x00\x00":           "OTAP or other Arrow data",
+		"\xff\xff\xff\xff\x70\x00": "OTAP or other Arrow data",
+		"\x08\x01\x12\x10\x0a\x01\x30\x10\x05\x1a\x09\xff\xff\xff\xff\x00":                                  "OTAP or other Arrow data",
+		"ready\n{\n  resource: {},\n  traceId: '50c4802f4c9801f8309ac859db62814e',\n}\n":                    "output of JavaScript's console exporter",
+		"Activity.TraceId:            404ddff248b8f9a9b21e347d68d2640e\nActivity.SpanId:  035858bc3c168885": "output of .NET's console exporter",
+		"Resource SchemaURL: \nScopeSpans #0\nResourceSpans #0\n":                                           "output of the collector's debug exporter",
+		"TraceID;SpanID;Name\n1;2;3\n":                                                                      "a table (CSV)",
+		"  <html><body>login</body></html>":                                                                 "an HTML page",
+		`{"traceId":"1","id":"2","name":"n","kind":0,"timestamp":1,"attributes":{}}`:                        "a span of JavaScript's console exporter",
+		`{"traceId":"1","spanId":"2","startTimeUnixNano":"1"}`:                                              "an OTLP span without its resource",
+		strings.Repeat(`{"data":[`, 9) + strings.Repeat(`]}`, 9):                                            "too many envelopes in each other",
+	} {
+		o := keepAll
+		o.Stdin = strings.NewReader(text)
+		if _, err := Read(t.Context(), []string{"-"}, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: error %v, want %s", text, err, want)
+		}
+	}
+	// In a folder they are notes.
+	dir := t.TempDir()
+	for i, content := range []string{three[0], "STEF\x01", "a,b,trace_id\n"} {
+		writeTo(t, dir, fmt.Sprint(i), content)
+	}
+	if d := mustRead(t, keepAll, dir); d.Spans != 1 || note(d, Unreadable).Count != 2 {
+		t.Errorf("%d spans, notes %+v, want one and two unreadable files", d.Spans, d.Notes)
+	}
+}

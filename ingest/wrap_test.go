@@ -1,0 +1,382 @@
+package ingest
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// A packed is a file in an archive.
+type packed struct{ name, content string }
+
+func tarOf(t testing.TB, files ...packed) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, f := range files {
+		if err := w.WriteHeader(&tar.Header{Name: f.name, Mode: 0o644, Size: int64(len(f.content))}); err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, f.content)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func zipOf(t testing.TB, files ...packed) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, f := range files {
+		e, err := w.Create(f.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(e, f.content)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func utf16Of(text string, order binary.AppendByteOrder) string {
+	var out []byte
+	for _, u := range utf16.Encode([]rune("\uFEFF" + text)) {
+		out = order.AppendUint16(out, u)
+	}
+	return string(out)
+}
+
+// criOf writes lines as a container's runtime does, in parts of n bytes.
+func criOf(text string, n int) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		for len(line) > n {
+			fmt.Fprintf(&out, "2026-11-29T23:27:26.000000001Z stdout P %s\n", line[:n])
+			fmt.Fprintf(&out, "2026-11-29T23:27:26.000000001+00:00 stderr F {\"level\":\"info\"\n")
+			line = line[n:]
+		}
+		fmt.Fprintf(&out, "2026-11-29T23:27:26.000000002Z stdout F %s\n", line)
+	}
+	return out.String()
+}
+
+// dockerOf writes lines as Docker's json-file driver does.
+func dockerOf(text string, n int) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		for len(line) > 0 {
+			part := line[:min(n, len(line))]
+			line = line[len(part):]
+			quoted, _ := json.Marshal(part)
+			fmt.Fprintf(&out, "{\"log\":%s,\"stream\":\"stdout\",\"time\":\"2026-11-29T23:27:26.000000001Z\"}\n", quoted)
+		}
+	}
+	return out.String()
+}
+
+// Whatever a dump is wrapped in, its spans are the same.
+func TestWrappings(t *testing.T) {
+	text := strings.Join(three, "\n") + "\n"
+	parts := []packed{{"a/1.json", three[0]}, {"a/2.json.gz", string(gz([]byte(three[1])))}, {"b.txt.zst", string(zst([]byte(three[2])))}}
+	want := readText(t, text)
+	for name, content := range map[string]string{
+		"tar":                       tarOf(t, parts...),
+		"tar in gzip":               string(gz([]byte(tarOf(t, parts...)))),
+		"tar in tar":                tarOf(t, packed{"x.tar", tarOf(t, parts[:2]...)}, parts[2]),
+		"zip":                       zipOf(t, parts...),
+		"zip in gzip":               string(gz([]byte(zipOf(t, parts...)))),
+		"zip in tar":                tarOf(t, packed{"x.zip", zipOf(t, parts[1:]...)}, parts[0]),
+		"tar in zip":                zipOf(t, packed{"x.tar.gz", string(gz([]byte(tarOf(t, parts...))))}),
+		"UTF-16, little end first":  utf16Of(text, binary.LittleEndian),
+		"UTF-16, big end first":     utf16Of(text, binary.BigEndian),
+		"UTF-16 in gzip":            string(gz([]byte(utf16Of(text, binary.LittleEndian)))),
+		"CRI":                       criOf(text, 1<<20),
+		"docker":                    dockerOf(text, 1<<20),
+		"docker, split":             dockerOf(text, 100),
+		"docker in gzip":            string(gz([]byte(dockerOf(text, 1<<20)))),
+		"a shipper's log":           strings.ReplaceAll(strings.ReplaceAll(dockerOf(text, 1<<20), `\n",`, `",`), `"}`+"\n", `","kubernetes":{"pod":"x"}}`+"\n"),
+		"CRI in UTF-16":             utf16Of(criOf(text, 1<<20), binary.LittleEndian),
+		"a logger's prefix":         "INFO: " + strings.Join(three, "\nINFO: "),
+		"a compose prefix":          "web-1  | " + strings.Join(three, "\nweb-1  | "),
+		"a kubectl prefix":          "[pod/x/otelcol] " + strings.Join(three, "\n[pod/x/otelcol] "),
+		"a prefix, then bare spans": "INFO: " + strings.NewReplacer(`{"resourceSpans":[`, "", `]}]}]}`+"\n", "]}]}\nINFO: ", "]}]}]}", "]}]}").Replace(text[:len(text)-1]),
+	} {
+		for _, from := range []string{"file", "stdin"} {
+			o, path := keepAll, "-"
+			if from == "file" {
+				path = write(t, "x", []byte(content))
+			} else {
+				o.Stdin = strings.NewReader(content)
+			}
+			got := mustRead(t, o, path)
+			if d := diff(want.Traces, got.Traces); d != "" {
+				t.Errorf("%s, %s %s", name, from, d)
+			}
+			if len(got.Notes) > 0 {
+				t.Errorf("%s, %s: notes %+v, want none", name, from, got.Notes)
+			}
+			if len(got.Files) != 1 || got.Files[0].Spans != 3 || got.Files[0].Bytes > int64(len(content)) {
+				t.Errorf("%s, %s: files %+v, want one with 3 spans and at most %d bytes", name, from, got.Files, len(content))
+			}
+		}
+	}
+}
+
+// contrib#36494, #44371: a runtime cuts long lines, and lines of standard error
+// come in between. They are no spans and noted as such.
+func TestCRIParts(t *testing.T) {
+	want := readText(t, strings.Join(three, "\n"))
+	got := readText(t, criOf(strings.Join(three, "\n"), 50))
+	if d := diff(want.Traces, got.Traces); d != "" {
+		t.Error(d)
+	}
+	if n := note(got, Unreadable); n.Count == 0 {
+		t.Errorf("notes %+v, want those of standard error", got.Notes)
+	}
+	// The last part of a line is missing: what is there is cut, not lost in silence.
+	cut := criOf(three[0]+"\n"+three[1], 1<<20)
+	cut = strings.Replace(cut, " stdout F "+three[1], " stdout P "+three[1][:200], 1)
+	got = readText(t, cut)
+	if n := note(got, Truncated); got.Spans != 1 || n.Bytes != 200 {
+		t.Errorf("%d spans, note %+v, want one and 200 bytes truncated", got.Spans, n)
+	}
+}
+
+// contrib#36641: every span knows the file it came from, in an archive too.
+func TestArchiveNames(t *testing.T) {
+	path := write(t, "x.tgz", gz([]byte(tarOf(t, packed{"./a/1.json", three[0]}, packed{"README", "hello"},
+		packed{"x.parquet", "PAR1...."}, packed{"empty.json", ""}, packed{"in.zip", zipOf(t, packed{`b\2.json`, "\n" + three[2]})}))))
+	d := mustRead(t, keepAll, path)
+	got := map[string]int64{}
+	for _, trace := range d.Traces {
+		for _, s := range trace.Spans {
+			got[strings.TrimPrefix(s.File, path)] = s.Position
+		}
+	}
+	at := int64(strings.Index(three[0], `{"traceId"`))
+	if len(got) != 2 || got[":a/1.json"] != at || got[":in.zip:b/2.json"] != at+1 {
+		t.Errorf("places %v, want :a/1.json at %d and :in.zip:b/2.json at %d", got, at, at+1)
+	}
+	if n := note(d, Unreadable); n.Count != 2 || n.Bytes != 5+8 || n.Example.File != path+":README" {
+		t.Errorf("unreadable %+v, want the README and the Parquet file", n)
+	}
+	if n := note(d, EmptyFile); n.Count != 1 || n.Example.File != path+":empty.json" {
+		t.Errorf("no-spans %+v, want the empty file", n)
+	}
+}
+
+func TestArchiveErrors(t *testing.T) {
+	deep := three[0]
+	for range maxWrappings {
+		deep = string(gz([]byte(deep)))
+	}
+	nested := three[0]
+	for range maxWrappings {
+		nested = tarOf(t, packed{"x", nested})
+	}
+	encrypted := []byte(zipOf(t, packed{"x.json", three[0]}))
+	at := bytes.Index(encrypted, []byte("PK\x01\x02"))
+	encrypted[at+8] |= 1
+	for name, test := range map[string]struct{ content, want string }{
+		"an empty tar":       {tarOf(t) + strings.Repeat("\x00", 512), "no known form, begins 00 00 00 00 00 00 00 00"},
+		"an empty zip":       {zipOf(t), "in zip: empty"},
+		"a tar of strays":    {tarOf(t, packed{"a.bin", "\x01\x02\x03"}, packed{"b.csv", "trace_id,span_id,name\n"}), "in tar: a.bin: no known form, begins 01 02 03"},
+		"a tar of tables":    {string(gz([]byte(tarOf(t, packed{"b.csv", "trace_id,span_id,name\n"})))), "in gzip: in tar: b.csv: a table (CSV)"},
+		"a tar without dump": {tarOf(t, packed{"README", "hello"}), `plain text, begins "hello"`},
+		"an encrypted zip":   {string(encrypted), "in zip: x.json: encrypted"},
+		"too many gzips":     {string(gz([]byte(deep))), "wrapped more than 8 times"},
+		"too many tars":      {tarOf(t, packed{"x", nested}), "in tar: x: "},
+		"half a tar":         {tarOf(t, packed{"x", three[0]})[:600], "no spans"},
+	} {
+		_, err := Read(context.Background(), []string{write(t, "x", []byte(test.content))}, keepAll)
+		if err == nil || !strings.Contains(err.Error(), "/x: "+test.want) {
+			t.Errorf("%s: error %v, want %s", name, err, test.want)
+		}
+	}
+	// What came before the end of half an archive is read.
+	whole := tarOf(t, packed{"1", three[0]}, packed{"2", three[1] + strings.Repeat(" ", 2000)})
+	d := readText(t, whole[:len(whole)-3500])
+	if n := note(d, Truncated); d.Spans < 1 || n.Count == 0 {
+		t.Errorf("half a tar: %d spans, note %+v, want one or more and truncated", d.Spans, n)
+	}
+}
+
+// Bombs end with a note, after bounded work.
+func TestBombsInArchives(t *testing.T) {
+	j := newJob(context.Background(), []input{{path: "x"}}, Options{})
+	f := &source{job: j, path: "x", meter: &meter{entries: maxEntries}}
+	if a := newArchive(f, 1); a.add("one more", 1, strings.NewReader("{}")) || len(j.notes.List()) != 1 {
+		t.Errorf("one file more than %d was read; notes %+v", maxEntries, j.notes.List())
+	}
+	j.bytes[0] = 10
+	f.meter = &meter{bytes: freeBytes + 10*maxRatio}
+	r := unpacked{f, strings.NewReader(strings.Repeat("a", 2*maxRatio))}
+	if n, err := io.Copy(io.Discard, r); err != errRatio || n > 2*maxRatio {
+		t.Errorf("read %d bytes with %v, want %v", n, err, errRatio)
+	}
+}
+
+// contrib#22747: a line that rotation cut is joined, whatever the files are
+// packed in.
+func TestRotation(t *testing.T) {
+	text := strings.Join(three, "\n") + "\n"
+	want := readText(t, text)
+	cuts := []int{1, 10, len(three[0]) - 1, len(three[0]), len(three[0]) + 1, len(three[0]) + 300, len(text) - 10, len(text) - 2}
+	for _, at := range cuts {
+		for name, files := range map[string][2]string{
+			"old names": {"traces-2026-11-29T23-27-26.167.json", "traces.json"},
+			"new names": {"traces-2026-11-29T23-27-26.167-size.json", "traces.json"},
+			"two old":   {"traces-2026-11-29T23-27-26.167-size.json", "traces-2026-11-30T00-00-00.000-time.json"},
+			"gzip":      {"traces-2026-11-29T23-27-26.167-size.json.gz", "traces.json"},
+			"no suffix": {"traces-2026-11-29T23-27-26.167", "traces"},
+			"others":    {"a-2026-11-29T23-27-26.167.json", "a.json"},
+		} {
+			dir := t.TempDir()
+			for i, content := range []string{text[:at], text[at:]} {
+				b := []byte(content)
+				if strings.HasSuffix(files[i], ".gz") {
+					b = gz(b)
+				}
+				if err := os.WriteFile(filepath.Join(dir, files[i]), b, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// Files that sort in between, and are of no rotation.
+			os.WriteFile(filepath.Join(dir, "traces-2026.json"), []byte(three[0]), 0o666)
+			os.WriteFile(filepath.Join(dir, "traces-b.json"), []byte(three[0]), 0o666)
+			got := mustRead(t, keepAll, dir)
+			var spans []*Trace
+			for _, trace := range got.Traces {
+				c := *trace
+				c.Notes = nil
+				spans = append(spans, &c)
+			}
+			if d := diff(want.Traces, spans); d != "" {
+				t.Errorf("%s, cut at %d %s", name, at, d)
+			}
+			for _, n := range got.Notes {
+				if n.Code != Duplicate && n.Code != EmptyFile {
+					t.Errorf("%s, cut at %d: note %+v", name, at, n)
+				}
+			}
+		}
+	}
+}
+
+// What does not go on in the next file is lost, and how much is said.
+func TestRotationLost(t *testing.T) {
+	for name, test := range map[string]struct {
+		files     map[string]string
+		truncated int64
+	}{
+		"the next begins anew":    {map[string]string{"t-2026-11-29T23-27-26.167.json": three[0] + "\n" + three[1][:90], "t.json": three[2]}, 90},
+		"the next is another's":   {map[string]string{"t-2026-11-29T23-27-26.167.json": three[0] + "\n" + three[1][:90], "u.json": three[1][90:] + "\n" + three[2]}, 90},
+		"there is no next":        {map[string]string{"t-2026-11-29T23-27-26.167.json": three[0] + "\n" + three[2] + "\n" + three[1][:90]}, 90},
+		"the live file is cut":    {map[string]string{"t.json": three[0] + "\n" + three[2] + "\n" + three[1][:90]}, 90},
+		"the next is no dump":     {map[string]string{"t-2026-11-29T23-27-26.167.json": three[0] + "\n" + three[2] + "\n" + three[1][:90], "t.json": "\x01\x02\x03"}, 90},
+		"the times are reversed":  {map[string]string{"t-2026-11-29T23-27-26.168.json": three[0] + "\n" + three[1][:90], "t-2026-11-29T23-27-26.167.json": three[1][90:] + "\n" + three[2]}, 90},
+		"a folder lies between":   {map[string]string{"a/t-2026-11-29T23-27-26.167.json": three[0] + "\n" + three[1][:90], "b/t.json": three[1][90:] + "\n" + three[2]}, 90},
+		"both are in the archive": {map[string]string{"x.tar": tarOf(t, packed{"t-2026-11-29T23-27-26.167.json", three[0] + "\n" + three[1][:90]}, packed{"t.json", three[1][90:] + "\n" + three[2]})}, 0},
+	} {
+		dir := t.TempDir()
+		for file, content := range test.files {
+			os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o777)
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := mustRead(t, keepAll, dir)
+		want := int64(3)
+		if test.truncated > 0 {
+			want = 2
+		}
+		if n := note(d, Truncated); d.Spans != want || n.Bytes != test.truncated {
+			t.Errorf("%s: %d spans, %+v; want %d spans, %d bytes truncated", name, d.Spans, n, want, test.truncated)
+		}
+	}
+}
+
+// The real cut line of the corpus, under names that a collector gives.
+func TestRotatedCorpus(t *testing.T) {
+	corpus(t)
+	whole, err := os.ReadFile(filepath.Join(shared, "corpus/gen-go__fileexporter.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := os.ReadFile(filepath.Join(shared, "corpus/nasty__rotated-mid-line-head.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(whole, head) {
+		t.Skip("the head is not the beginning of the file")
+	}
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "traces-2026-11-29T23-27-26.167-size.json"), head, 0o666)
+	os.WriteFile(filepath.Join(dir, "traces.json"), whole[len(head):], 0o666)
+	want := mustRead(t, keepAll, filepath.Join(shared, "corpus/gen-go__fileexporter.jsonl"))
+	got := mustRead(t, keepAll, dir)
+	if d := diff(want.Traces, got.Traces); d != "" {
+		t.Error(d)
+	}
+}
+
+func writeTo(t testing.TB, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Lengths may look like text, and text like lengths.
+func TestLengthsAndText(t *testing.T) {
+	message := func(name int) []byte {
+		td := ptrace.NewTraces()
+		s := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+		s.SetName(strings.Repeat("{", name))
+		b, err := new(ptrace.ProtoMarshaler).MarshalTraces(td)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	long := message(31_600)
+	if n := len(long); n < 0x7b00 || n > 0x7bff {
+		t.Fatalf("a message of %d bytes", n)
+	}
+	bare := message(105)
+	if !bytes.HasPrefix(bare, []byte("\x0a\x7b")) {
+		t.Fatalf("begins % x", bare[:2])
+	}
+	for name, content := range map[string]string{
+		"a length of 00 00 7b":              string(prefixed(long)),
+		"the same, and more":                string(prefixed(long, bare)),
+		"bare protobuf that begins 0a 7b":   string(bare),
+		"four bytes of white space, then {": "\n   {\n" + three[0][1:],
+		"tabs, then {":                      "\n\t\t\t" + three[0],
+	} {
+		if d := readText(t, content); d.Spans == 0 || len(d.Notes) > 0 && d.Notes[0].Code == Unreadable {
+			t.Errorf("%s: %d spans, notes %+v", name, d.Spans, d.Notes)
+		}
+	}
+}

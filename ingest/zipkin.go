@@ -1,0 +1,174 @@
+package ingest
+
+// Zipkin writes an array of spans, at times one array a trace in it. Times are
+// in microseconds; 0 means unset. The client and the server of a call share an
+// id, which assembling knows about (link.go). Version 1 is read by the same
+// function, and split into its two sides afterwards (zipkinv1.go).
+
+// zipkinState is the span being decoded.
+type zipkinState struct {
+	clock    clock
+	id       SpanID // of the trace's spans: this one's
+	kind     []byte
+	service  string
+	peer     endpoint
+	tags     int // index of the tags, read once the sides are known; 0: none
+	binary   int // index of the binary annotations
+	sides    [4]side
+	anyOwner string // service of the first annotation
+	v1       bool
+}
+
+// An endpoint is who sent or received.
+type endpoint struct {
+	service, address, port string
+}
+
+// zipkinSpan reads a span of either version.
+func (t *jsonText) zipkinSpan(o *object) {
+	if t.alone(o.start, (*jsonText).zipkinFields) && t.zipkin.v1 {
+		t.otherSides(o.start)
+	}
+}
+
+func (t *jsonText) zipkinFields(r *record) {
+	z := &t.zipkin
+	*z = zipkinState{kind: z.kind[:0]}
+	t.object(func(key []byte) {
+		switch string(key) {
+		case "traceId":
+			t.id(r.trace[:])
+		case "id":
+			t.id(r.span.ID[:])
+		case "parentId":
+			t.parent(r.span.ParentID[:], t.text())
+		case "name":
+			r.span.Name = t.cache.get(t.text())
+		case "kind":
+			z.kind = append(z.kind, t.word()...)
+		case "timestamp":
+			z.clock.start, _ = t.micros()
+		case "duration":
+			z.clock.duration, z.clock.lasts = t.micros()
+			z.clock.lasts = z.clock.lasts && z.clock.duration != 0
+		case "localEndpoint":
+			z.service = t.endpoint().service
+		case "remoteEndpoint":
+			z.peer = t.endpoint()
+		case "annotations":
+			t.zipkinAnnotations()
+		case "tags":
+			z.tags = t.skipTo()
+		case "binaryAnnotations":
+			z.v1 = true
+			z.binary = t.skipTo()
+		default: // among these shared and debug
+			t.skip()
+		}
+	})
+	if t.why != "" {
+		return
+	}
+	r.span.Kind = Internal // a span of one service only has no kind, as in OpenTelemetry's mapping
+	if len(z.kind) > 0 {
+		r.span.Kind = kindOf(z.kind)
+	}
+	if z.v1 {
+		t.firstSide(r)
+	}
+	t.serviceName([]byte(z.service))
+	t.zipkinTags(&r.span, z.service, true)
+	start, end := z.clock.times()
+	t.finish(r, start, end)
+}
+
+// zipkinTags reads the tags of a span, and of version 1 the binary annotations
+// that belong to the service, or to none if loose.
+func (t *jsonText) zipkinTags(span *Span, service string, loose bool) {
+	z := &t.zipkin
+	// The peer as OpenTelemetry names it; a tag of the same name wins.
+	for _, a := range [...]Attr{{"peer.service", z.peer.service}, {"network.peer.address", z.peer.address}, {"network.peer.port", z.peer.port}} {
+		if a.Value != "" {
+			t.field(a.Key, []byte(a.Value), false)
+		}
+	}
+	t.readAt(z.tags, func() {
+		t.object(func(key []byte) {
+			t.jaeger.key = append(t.jaeger.key[:0], key...)
+			t.value = t.value[:0]
+			t.native(plain, 0)
+			if t.why == "" {
+				t.putTag(span, t.jaeger.key, false)
+			}
+		})
+	})
+	t.readAt(z.binary, func() {
+		t.list(func() {
+			t.binaryAnnotation(func(key []byte, of endpoint) {
+				if isAddress(key) {
+					return
+				}
+				if of.service == service || loose && (of.service == "" || !z.isOwner(of.service)) {
+					t.putTag(span, key, false)
+				}
+			})
+		})
+	})
+}
+
+// zipkinAnnotations reads the events of a span, and of version 1 the ends of
+// its two sides.
+func (t *jsonText) zipkinAnnotations() {
+	t.list(func() {
+		at, text := int64(0), []byte(nil)
+		of, owned := endpoint{}, false
+		t.object(func(key []byte) {
+			switch string(key) {
+			case "timestamp":
+				at, _ = scaled(t.word(), 3)
+			case "value":
+				text = append(t.value[:0], t.text()...)
+				t.value = text
+			case "endpoint":
+				owned = t.peek() == '{'
+				of = t.endpoint()
+			default:
+				t.skip()
+			}
+		})
+		if t.why != "" {
+			return
+		}
+		if owned && t.zipkin.annotate(text, of, at) {
+			return
+		}
+		if name, kept := t.wantEvent(text); kept {
+			t.putEvent(name, uint64(max(at, 0)), len(t.span))
+		}
+	})
+}
+
+// endpoint reads an endpoint.
+func (t *jsonText) endpoint() (e endpoint) {
+	t.object(func(key []byte) {
+		switch string(key) {
+		case "serviceName":
+			e.service = t.cache.get(t.text())
+		case "ipv4":
+			if text := t.text(); len(text) > 0 {
+				e.address = t.cache.get(text)
+			}
+		case "ipv6":
+			if text := t.text(); len(text) > 0 && e.address == "" {
+				e.address = t.cache.get(text)
+			}
+		case "port":
+			if text := t.word(); string(text) != "0" {
+				e.port = t.cache.get(text)
+			}
+		default:
+			t.skip()
+		}
+	})
+	return e
+}
