@@ -26,23 +26,31 @@ const DefaultMaxSkew = time.Minute
 type Analysis struct {
 	Report Report
 
-	opts    Options
-	tables  *tables
-	deps    []*depTable // by index; the report sorts them by name
-	depOf   map[dependency]int32
-	routes  []*routeTable
-	routeOf map[routeKey]*routeTable
-	links   map[linkTo][]phaseTime // connection setups of .NET
+	opts       Options
+	tables     *tables
+	deps       []*depTable // by index; the report sorts them by name
+	depOf      map[dependency]int32
+	operations map[[2]string]int // operations told apart, by caller and callee
+	callees    callees
+	routes     []*routeTable
+	routeOf    map[routeKey]*routeTable
+	links      map[linkTo][]phaseTime // connection setups of .NET
 }
 
 // Run analyses a dump. It reads every trace by itself first (requests, calls,
 // paths, deadlines), then all together (minimums, usual calls, reserves,
 // ceilings), and decides last what rests on both (timeouts, findings).
 func Run(dump *ingest.Dump, o Options) *Analysis {
-	a := &Analysis{opts: o, tables: o.Policy.tables(), depOf: map[dependency]int32{}, routeOf: map[routeKey]*routeTable{}}
+	a := &Analysis{opts: o, tables: o.Policy.tables(), depOf: map[dependency]int32{}, routeOf: map[routeKey]*routeTable{},
+		operations: map[[2]string]int{}, callees: callees{map[[2]string]naming{}, map[dependency]naming{}}}
 	a.links = setups(dump.Traces, a.tables)
 	parts := takeApart(dump.Traces, &a.opts, a.tables, a.links)
 	var requests []*request
+	for i := range parts {
+		for _, r := range parts[i].requests {
+			a.callees.meet(r)
+		}
+	}
 	for i := range parts {
 		for _, r := range parts[i].requests {
 			a.learn(r)
@@ -123,14 +131,8 @@ func (t *traced) harvest() harvest {
 func (a *Analysis) learn(r *request) {
 	for k := range r.calls {
 		c := &r.calls[k]
-		dep, ok := a.depOf[c.to]
-		if !ok {
-			dep = int32(len(a.deps))
-			a.depOf[c.to] = dep
-			a.deps = append(a.deps, a.newDep(c.to))
-		}
-		c.dep = dep
-		a.deps[dep].learn(r, k)
+		c.dep = a.dependencyOf(c, true)
+		a.deps[c.dep].learn(r, k)
 	}
 	if r.loose() || r.broken {
 		return

@@ -44,6 +44,7 @@ type attempt struct {
 // A call is a logical outgoing call of a request.
 type call struct {
 	to         dependency
+	alone      dependency    // what its own span says of the callee, where the callee has one too; else zero
 	span       ingest.SpanID // of the span around all attempts, else of the first attempt
 	file       string
 	position   int64
@@ -558,6 +559,10 @@ func (t *traced) identify(c *call, a *attempt) {
 			c.method = f.httpMethod()
 		}
 		sure := by.callee != "P13"
+		if by.callee == "P2" {
+			alone, _ := peerOf(f, nil)
+			c.alone = alone
+		}
 		if c.to.callee == "" || sure {
 			c.to.callee, c.to.operation, c.rules = to.callee, to.operation, by
 		}

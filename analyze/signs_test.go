@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -291,4 +292,35 @@ GET#2 attempt#2 46 69`+http200+`
 	d := r.Dependencies[0]
 	want(t, "dependency", []any{d.Callee, d.Operation, d.Calls, d.Attempts, d.Cut}, []any{"b", "GET", 1, 2, 1})
 	want(t, "time", r.Routes[0].Time, Time{Own: ms(35), Retry: ms(25), RetryWait: ms(15), Read: ms(25), Total: ms(100)})
+}
+
+func TestCalleeWithoutSpan(t *testing.T) {
+	// b's pods answer at one address. A refused call to it left no span of b, and
+	// is b's all the same; one to an address that two services answer at is not.
+	const answered = "R - 0 100 k=SERVER s=web\na R 10 30 k=CLIENT s=web a=http.request.method=GET a=server.address=%s\nGET a 11 29 k=SERVER s=%s a=http.route=/x"
+	const refused = "R - 0 100 k=SERVER s=web\na R 10 11 k=CLIENT s=web a=http.request.method=GET a=server.address=%s a=error.type=*net.OpError st=ERROR"
+	r := Run(worked(t, fmt.Sprintf(answered, "b.internal", "b"), fmt.Sprintf(refused, "b.internal"),
+		fmt.Sprintf(answered, "proxy", "c"), fmt.Sprintf(answered, "proxy", "d"), fmt.Sprintf(refused, "proxy")), Options{}).Report
+	got := []string{}
+	for _, d := range r.Dependencies {
+		got = append(got, fmt.Sprint(d.Callee, " ", d.Operation, " ", d.Attempts))
+	}
+	want(t, "dependencies", got, []string{"b GET /x 2", "c GET /x 1", "d GET /x 1", "proxy GET 1"})
+}
+
+func TestManyOperations(t *testing.T) {
+	// 210 operations of one callee: 200 rows, and one for the rest.
+	var texts []string
+	for i := range 210 {
+		texts = append(texts, fmt.Sprintf("R - 0 100 k=SERVER s=web\na R 10 30%sa=server.address=b a=url.template=/x/%c%c", get, 'a'+i/26, 'a'+i%26))
+	}
+	r := Run(worked(t, texts...), Options{}).Report
+	want(t, "rows", len(r.Dependencies), 201)
+	other := 0
+	for _, d := range r.Dependencies {
+		if slices.Contains(d.Warnings, ManyOperations) {
+			other += d.Calls
+		}
+	}
+	want(t, "calls of the rest", other, 10)
 }

@@ -210,6 +210,12 @@ func repairSkew(t *ingest.Trace, at []int32, limit time.Duration, answered func(
 	for i := range out.Spans {
 		out.Spans[i].Start += places[at[i]].offset
 		out.Spans[i].End += places[at[i]].offset
+		if events := slices.Clone(out.Spans[i].Events); len(events) > 0 && places[at[i]].offset != 0 {
+			for k := range events {
+				events[k].At += places[at[i]].offset
+			}
+			out.Spans[i].Events = events
+		}
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int {

@@ -398,6 +398,7 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 	d.Warnings = append(d.Warnings, d.Latency.Warnings()...)
 	warn(HistogramValues, !t.latency.Exact())
 	warn(ConnectInRead, t.blind)
+	warn(ManyOperations, t.name.operation == otherOperations)
 	warn(HiddenRetries, t.hidden > 0)
 	warn(TimeoutUnclear, t.unclear)
 	warn(MinimumUnknown, t.minimumInForce == nil)

@@ -16,7 +16,7 @@ func (a *Analysis) Views(trace *ingest.Trace) []View {
 	t := newTraced(trace, &a.opts, newRecogniser(a.tables), a.links)
 	for _, r := range t.requests {
 		for k := range r.calls {
-			r.calls[k].dep = a.depOf[r.calls[k].to]
+			r.calls[k].dep = a.dependencyOf(&r.calls[k], false)
 		}
 		var ch chain
 		if !r.loose() && !r.broken {

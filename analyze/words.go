@@ -142,6 +142,7 @@ const (
 	HistogramValues  Warning = "histogram"        // beyond 2^20 values: quantiles within 0.1 %
 	ManyCallsNoUsual Warning = "usual-calls-untracked"
 	MinimumUnknown   Warning = "minimum-unknown"
+	ManyOperations   Warning = "many-operations"     // the row holds what is left of very many operations
 	TimeoutUnclear   Warning = "timeout-or-deadline" // a pile of cuts that may be a fixed timeout or the deadline
 	HiddenRetries    Warning = "hidden-retries"      // spans that hide their retries
 	TailUnknown      Warning = "tail-unknown"        // no request shows its own work after an answer: 0 is used in reserves
@@ -163,6 +164,7 @@ var WarningText = map[Warning]string{
 	HistogramValues:  "more than 2^20 values: quantiles are exact to 0.1 %",
 	ManyCallsNoUsual: "requests with very many calls: calls that are usual but absent are not looked for",
 	MinimumUnknown:   "its minimum is not known: it counts 0 in the reserves of calls before it",
+	ManyOperations:   "this callee has more than 200 operations: the row holds all others together",
 	TimeoutUnclear:   "calls are cut after one and the same time: a fixed timeout or the deadline, the trace cannot tell",
 	HiddenRetries:    "some spans hide retries inside: they are left out of the latencies of attempts",
 	TailUnknown:      "the own work after the last answer was not seen: the reserve counts it as 0",

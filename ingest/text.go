@@ -109,9 +109,10 @@ func (s seen) get(key int, raw []byte) (text string, ok bool) {
 }
 
 func (s seen) put(key int, raw []byte, text string) {
-	at := &s[key][0]
-	if len(raw) > 0 && len(raw) <= len(at.raw) {
-		at = &s[key][(len(raw)+int(raw[len(raw)-1]))%4]
+	if len(raw) == 0 {
+		return
+	}
+	if at := &s[key][(len(raw)+int(raw[len(raw)-1]))%4]; len(raw) <= len(at.raw) {
 		at.n, at.text = uint8(copy(at.raw[:], raw)), text
 	}
 }

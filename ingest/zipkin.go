@@ -8,7 +8,6 @@ package ingest
 // zipkinState is the span being decoded.
 type zipkinState struct {
 	clock    clock
-	id       SpanID // of the trace's spans: this one's
 	kind     []byte
 	service  string
 	peer     endpoint

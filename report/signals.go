@@ -9,7 +9,7 @@ import (
 )
 
 // inferred are the rules that are in no table of package analyze: what tells is
-// how siblings lie in time (spec 3.2).
+// how siblings lie in time (spec 3.2), or what calls that look alike were answered by.
 var inferred = []analyze.SignalRow{
 	{ID: "R3", Block: "attempts of one call: inferred from siblings", Source: "nothing marks them: inference",
 		When: "the same parent, name and peer as an attempt before it, which failed in a way that clients try again and ended at most 5 s before it",
@@ -17,6 +17,9 @@ var inferred = []analyze.SignalRow{
 	{ID: "H5", Block: "attempts of one call: inferred from siblings", Source: "nothing marks them: inference",
 		When: "the same parent, name and peer as another attempt that it overlaps; one of them was answered, and the other was cancelled as it was",
 		Says: "copies of one hedged call"},
+	{ID: "P2a", Block: "callee: inferred from calls that look alike", Source: "the callee left no span: inference",
+		When: "the same peer name, RPC service or address as calls of this caller that were all answered by one service",
+		Says: "that service"},
 }
 
 func isInferred(id string) bool {

@@ -1,0 +1,84 @@
+package analyze
+
+// maxOperations is how many operations of one callee a caller's calls are told
+// apart by. Names that hold ids are made alike before (template); where that does
+// not help, the rest is one row.
+const maxOperations = 200
+
+// otherOperations is the operation of that row.
+const otherOperations = "(other operations)"
+
+// A naming is what calls that look alike were answered by; clash: by several.
+type naming struct {
+	as    string
+	clash bool
+}
+
+func (n naming) with(as string) naming {
+	if n.as == "" {
+		return naming{as: as}
+	}
+	return naming{n.as, n.clash || n.as != as}
+}
+
+// callees knows services by how calls to them look from outside, so that a
+// call whose callee left no span (refused, cut, not sampled) stands in the row of those
+// that were answered. Only what is always the same service counts.
+type callees struct {
+	service   map[[2]string]naming  // by caller and callee as the call alone names it
+	operation map[dependency]naming // by caller, service, and operation as the call alone names it
+}
+
+// meet learns from a request's calls whose callee left a span.
+func (n *callees) meet(r *request) {
+	for k := range r.calls {
+		c := &r.calls[k]
+		if c.alone.callee == "" {
+			continue
+		}
+		key := [2]string{c.to.caller, c.alone.callee}
+		n.service[key] = n.service[key].with(c.to.callee)
+		op := dependency{c.to.caller, c.to.callee, c.alone.operation}
+		n.operation[op] = n.operation[op].with(c.to.operation)
+	}
+}
+
+// name gives a call without a callee's span the name of the service that answers
+// calls like it: rule P2a.
+func (n *callees) name(c *call) {
+	switch c.rules.callee {
+	case "P3", "P10", "P11":
+	default:
+		return
+	}
+	as := n.service[[2]string{c.to.caller, c.to.callee}]
+	if as.as == "" || as.clash {
+		return
+	}
+	c.to.callee, c.rules.callee = as.as, "P2a"
+	if op := n.operation[c.to]; op.as != "" && !op.clash {
+		c.to.operation, c.rules.operation = op.as, "P2a"
+	}
+}
+
+// dependencyOf is the index of a call's dependency, which it names finally; grow
+// adds one that is new.
+func (a *Analysis) dependencyOf(c *call, grow bool) int32 {
+	a.callees.name(c)
+	dep, ok := a.depOf[c.to]
+	if ok {
+		return dep
+	}
+	pair := [2]string{c.to.caller, c.to.callee}
+	if a.operations[pair] >= maxOperations || !grow {
+		c.to.operation = otherOperations
+		if dep, ok = a.depOf[c.to]; ok {
+			return dep
+		}
+	}
+	dep = int32(len(a.deps))
+	a.depOf[c.to] = dep
+	a.deps = append(a.deps, a.newDep(c.to))
+	a.operations[pair]++
+	return dep
+}
