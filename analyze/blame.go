@@ -87,7 +87,9 @@ func (t *traced) attributeOne(index int32, members, local []int32) {
 			r.calls[c].awaited = false
 		}
 	}
+	f.room = t.rec.path
 	path := f.Path(local[r.entry], nil)
+	t.rec.path = f.room
 	for _, s := range path {
 		d := s.end - s.start
 		switch c := tree[s.node].call; c {

@@ -62,7 +62,8 @@ type forest struct {
 	bonds []bond
 	loser []bool // cancelled because a sibling answered, or failed, first
 	from  []int32
-	kids  []int32 // kids[from[i]:from[i+1]] are the children of i, in the order of nodes
+	kids  []int32   // kids[from[i]:from[i+1]] are the children of i, in the order of nodes
+	room  []segment // for the next path
 }
 
 // newForest links the nodes and decides all bonds.
@@ -227,13 +228,13 @@ type frame struct {
 
 // Path is the critical path of the tree under root: the backward walk from its
 // end along the child that ended last. The segments are in order and tile
-// [start, end) of the root. visited is called for each node on the way, if
-// not nil.
+// [start, end) of the root, and hold until the next call. visited is called for
+// each node on the way, if not nil.
 //
 // The walk is iterative, and linear-log in the number of children: what a
 // visit has passed it never looks at again.
 func (f *forest) Path(root int32, visited func(node int32)) []segment {
-	var back []segment // from the end
+	back := f.room[:0] // from the end
 	emit := func(n int32, start, end time.Duration) {
 		if start < end {
 			back = append(back, segment{node: n, start: start, end: end})
@@ -263,6 +264,7 @@ func (f *forest) Path(root int32, visited func(node int32)) []segment {
 		}
 		stack = append(stack, f.visit(pick.node, pick.start, end))
 	}
+	f.room = back
 	slices.Reverse(back)
 	f.markInFlight(back)
 	return back

@@ -278,6 +278,17 @@ func binomialTail(n, k int, p float64) (sum float64) {
 // attempts under a request that was itself one of several attempts. The
 // attempts at the bottom are all that the trace holds of that dependency.
 func (t *traced) findAmplified() {
+	tried := func(r *request) bool {
+		for k := range r.calls {
+			if r.calls[k].again() {
+				return true
+			}
+		}
+		return false
+	}
+	if !slices.ContainsFunc(t.requests, tried) {
+		return
+	}
 	above := make([]bool, len(t.requests)) // a call on the way to the request had several attempts
 	bottom := map[dependency]int{}
 	for _, r := range t.requests {

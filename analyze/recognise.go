@@ -28,8 +28,11 @@ type sightingRules struct{ part, outcome, count, hedge, instead string }
 type recogniser struct {
 	tables *tables
 	canon  canon
-	room   []ingest.Attr               // for the facts of the trace at hand, in one slab
+	slab   []ingest.Attr               // for the facts of the trace at hand, in one slab
 	clocks map[*ingest.Resource]string // see clock
+	seen   []sighting                  // see room
+	known  []facts
+	path   []segment // for paths that are looked at once
 }
 
 func newRecogniser(by *tables) *recogniser {
@@ -42,16 +45,27 @@ const mostFacts = 48
 
 // facts makes a span ready for rules.
 func (r *recogniser) facts(t *ingest.Trace, s *ingest.Span, parent part) facts {
-	if cap(r.room)-len(r.room) < mostFacts {
-		r.room = make([]ingest.Attr, 0, 64*mostFacts)
+	if cap(r.slab)-len(r.slab) < mostFacts {
+		r.slab = make([]ingest.Attr, 0, 64*mostFacts)
 	}
-	used := len(r.room)
-	f := r.canon.facts(t, s, parent, r.room[used:used:used+mostFacts])
+	used := len(r.slab)
+	f := r.canon.facts(t, s, parent, r.slab[used:used:used+mostFacts])
 	if len(f.attrs) <= mostFacts {
-		r.room = r.room[:used+len(f.attrs)]
+		r.slab = r.slab[:used+len(f.attrs)]
 	}
 	f.tables, f.words = r.tables, r.tables.signals.Words
 	return f
+}
+
+// room gives working memory for a trace of n spans. It is that of the trace
+// before, which nobody may look at any more.
+func (r *recogniser) room(n int) ([]sighting, []facts) {
+	if cap(r.seen) < n {
+		r.seen, r.known = make([]sighting, n+n/4), make([]facts, n+n/4)
+	}
+	r.slab = r.slab[:0]
+	clear(r.seen[:n])
+	return r.seen[:n], r.known[:n]
 }
 
 // fact is what is known of a span of the trace.
@@ -59,7 +73,7 @@ func (t *traced) fact(i int32) *facts { return &t.facts[i] }
 
 // see recognises every span of the trace, parents first.
 func (t *traced) see() {
-	t.seen, t.facts = make([]sighting, len(t.Spans)), make([]facts, len(t.Spans))
+	t.seen, t.facts = t.rec.room(len(t.Spans))
 	for _, i := range t.order {
 		s := &t.Spans[i]
 		var client verdict

@@ -116,6 +116,13 @@ func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]
 		})
 	}
 	n := len(tr.Spans)
+	calls := 0
+	for i := range tr.Spans {
+		if k := tr.Spans[i].Kind; k == ingest.Client || k == ingest.Producer {
+			calls++
+		}
+	}
+	tr.units, tr.attempts = make([]unit, 0, calls), make([]attempt, 0, calls)
 	tr.sentTimeout, tr.written = make([]time.Duration, n), make([]*deadline, n)
 	tr.clock = rec.clocksOf(tr.Trace)
 	tr.order = topDown(tr.Trace)
