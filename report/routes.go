@@ -151,7 +151,7 @@ func timeTable(d *document, routes []*analyze.Route) {
 		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route), cells: cells})
 	}
 	if len(none) > 0 {
-		d.prose("Nothing was spent on: ", strings.Join(none, ", ")+".")
+		d.prose("These routes spent nothing on: ", strings.Join(none, ", ")+".")
 	}
 }
 
