@@ -192,7 +192,7 @@ func (c *call) split(from, to time.Duration, yield func(what Category, from, to 
 		cut(a.start)
 		cut(a.end)
 		for _, p := range a.phases.intervals {
-			if p.part.connecting() {
+			if p.part.connecting() || p.part == backoffPart {
 				cut(p.low)
 				cut(p.high)
 			}
@@ -221,17 +221,22 @@ func (c *call) split(from, to time.Duration, yield func(what Category, from, to 
 		if w := c.winner; what == Read && w >= 0 && c.attempts[w].hedge && at >= c.attempts[w].start {
 			what = Hedge
 		}
-		if what == Read && runs >= 0 && c.attempts[runs].phases.connectingAt(at) {
-			what = Connect
+		if what == Read && runs >= 0 {
+			switch p := &c.attempts[runs].phases; {
+			case p.at(at, func(p part) bool { return p == backoffPart }): // inside a span that holds several tries
+				what = RetryWait
+			case p.at(at, part.connecting):
+				what = Connect
+			}
 		}
 		yield(what, at, cuts[i+1])
 	}
 }
 
-// connectingAt reports whether the attempt was connecting at an instant.
-func (p *phases) connectingAt(at time.Duration) bool {
+// at reports whether the attempt was in a phase for which which holds.
+func (p *phases) at(at time.Duration, which func(part) bool) bool {
 	for _, i := range p.intervals {
-		if i.low <= at && at < i.high && i.part.connecting() {
+		if i.low <= at && at < i.high && which(i.part) {
 			return true
 		}
 	}

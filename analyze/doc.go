@@ -7,19 +7,24 @@
 // The work is done in this order:
 //
 //  1. One trace by itself (takeApart). Clocks that are proved wrong are moved
-//     (skew.go). Every span is judged (signal.go). Spans become requests, calls
-//     and attempts (request.go, call.go). The critical path of each request is
-//     walked over its calls, and every instant is given a category (path.go,
-//     blame.go). Deadlines are set from the top down (deadline.go), and work is
-//     found that ran on for nobody (work.go). What a trace yields depends on
-//     that trace and the policy alone.
+//     (skew.go). Rules say of every span what part of a call it is, how it ended,
+//     how many tries it counts and what deadline it records (recognise.go; the
+//     tables are parts.go, counts.go, outcomes.go, deadlines.go, phases.go,
+//     hedges.go, insteads.go, peers.go and weights.go, matched by rule.go).
+//     Spans become requests, calls and attempts with their phases (request.go,
+//     call.go, phase.go). The critical path of each request is walked over its
+//     calls, and every instant is given a category (path.go, blame.go). Deadlines
+//     are set from the top down (deadline.go), and work is found that ran on
+//     for nobody (work.go). What a trace yields depends on that trace, on
+//     connection setups that it links to, and on the policy alone.
 //  2. All together (learn): latencies of dependencies (summary.go,
-//     quantile.go), and which calls are usual on a route, in which order and with
-//     how much own work between (usual.go). From these come minimums, reserves
-//     and ceilings (ceiling.go).
+//     quantile.go), whom calls go to whose callee left no span (callee.go), and
+//     which calls are usual on a route, in which order and with how much own
+//     work between (usual.go). From these come minimums, reserves and ceilings
+//     (ceiling.go), and fixed timeouts (pattern.go).
 //  3. One request after the other again (decide): computed timeouts, skipped
-//     calls, how the request ended, findings (finding.go). They are counted and
-//     sorted by name into the Report (summary.go).
+//     calls, how the request ended, findings (finding.go, pattern.go). They are
+//     counted and sorted by name into the Report (summary.go).
 //
 // The terms are those of the report:
 //

@@ -2,6 +2,8 @@ package analyze
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -195,5 +197,21 @@ func TestExportsPhases(t *testing.T) {
 		if took := c.End - c.Start; sum > took {
 			t.Errorf("phases %v take %v of %v", phases, sum, took)
 		}
+	}
+}
+
+func TestNoClockMovedInDemo(t *testing.T) {
+	// The OpenTelemetry demo runs on one machine; only its Node service starts
+	// spans at whole milliseconds.
+	for _, name := range []string{"stef__astronomy-otel-demo-slice.binpb.zst", "oteltui__mixed-signals-otel-demo.jsonl", "otlp2parquet__traces-b64-otel-demo.jsonl"} {
+		path := filepath.Join("..", "..", "shared", "corpus", name)
+		if _, err := os.Stat(path); err != nil {
+			t.Skipf("SKIPPED: %v: the real files are not here", err)
+		}
+		dump, err := ingest.Read(context.Background(), []string{path}, ingest.Options{Keep: Keep(nil), Events: Events(nil)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, name, Run(dump, Options{}).Report.Input.Skew, Skew{})
 	}
 }

@@ -155,7 +155,7 @@ func (t *traced) findPhases() {
 		}
 	}
 	for _, p := range t.told {
-		if a := t.attemptFor(p.span); a >= 0 && p.part != backoffPart {
+		if a := t.attemptFor(p.span); a >= 0 {
 			add(a, p.part, p.start, p.end, p.id)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"overrun/ingest"
 )
 
 // Worked cases of what the instrumentation recorded: calls of several spans,
@@ -323,4 +325,37 @@ func TestManyOperations(t *testing.T) {
 		}
 	}
 	want(t, "calls of the rest", other, 10)
+}
+
+func TestBackoffInEvents(t *testing.T) {
+	// Spanner for Java (R16): one span, whose events tell that 20 of its 80 ms
+	// were waiting for the next try. Its latency is that of no single attempt.
+	dump := worked(t, "R - 0 100 k=SERVER s=web\na R 10 90 k=CLIENT s=web a=peer.service=spanner")
+	dump.Traces[0].Spans[1].Events = []ingest.Event{
+		{Name: "Attempt failed, scheduling next attempt", At: ms(30), Attrs: []ingest.Attr{{Key: "attempt", Value: "0"}}},
+		{Name: "Starting RPC retry 1", At: ms(50)},
+	}
+	r := Run(dump, Options{}).Report
+	want(t, "time", r.Routes[0].Time, Time{Own: ms(20), Read: ms(60), RetryWait: ms(20), Total: ms(100)})
+	d := r.Dependencies[0]
+	want(t, "hidden, n", []int{d.Hidden, d.Latency.N}, []int{1, 0})
+	if !slices.Contains(d.Warnings, HiddenRetries) {
+		t.Errorf("warnings %v, want %s", d.Warnings, HiddenRetries)
+	}
+}
+
+func TestLinkedConnection(t *testing.T) {
+	// .NET (C10): connecting is a trace of its own, which the request links to:
+	// 15 ms of it, 5 of them looking the name up, lie in the request's 80.
+	dump := worked(t, "R - 0 100 k=SERVER s=web\na R 10 90"+http200, `
+HTTP_connection_setup - 8 25 s=web
+DNS_lookup HTTP_connection_setup 10 15 s=web
+`)
+	dump.Traces[1].Spans[0].Name = "HTTP connection_setup b:443"
+	dump.Traces[1].Spans[1].Name = "DNS lookup b"
+	dump.Traces[0].Spans[1].Links = []ingest.Link{{TraceID: dump.Traces[1].ID, SpanID: dump.Traces[1].Spans[0].ID}}
+	r := Run(dump, Options{}).Report
+	want(t, "requests", r.Input.Requests, 1) // the setup is none
+	want(t, "time", r.Routes[0].Time, Time{Own: ms(20), Connect: ms(15), Read: ms(65), Total: ms(100)})
+	want(t, "connect", *r.Dependencies[0].Connect.P50.Point, ms(15))
 }

@@ -43,7 +43,7 @@ type PathSegment struct {
 
 // A ViewCall is a call of a request of the trace.
 type ViewCall struct {
-	Span      *ingest.SpanID `json:"span"` // of the first attempt; null: inferred
+	Span      *ingest.SpanID `json:"span,omitempty"` // of the span around the attempts, else of the first; none: inferred
 	Service   string         `json:"service"`
 	Callee    string         `json:"callee"`
 	Operation string         `json:"operation"`
