@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,21 @@ type Options struct {
 	Deadline time.Duration // for top requests, from their start; 0: none
 	MaxSkew  time.Duration // the most a clock is moved; 0: DefaultMaxSkew; negative: none is moved
 	Workers  int           // goroutines; 0: one a processor. The result does not depend on it
+	Pick     Pick          // which requests count
+}
+
+// A Pick says which requests count, with the calls they make. The zero value
+// picks all. What a request inherits from its callers it inherits all the same.
+type Pick struct {
+	Since, Until int64  // start of the request in [Since, Until), Unix nanoseconds; 0: no bound
+	Service      string // glob; "": any
+	Route        string // glob; "": any
+}
+
+// picks reports whether a request counts.
+func (p *Pick) picks(r *request) bool {
+	return (p.Since == 0 || r.start >= p.Since) && (p.Until == 0 || r.start < p.Until) &&
+		(p.Service == "" || glob(p.Service, r.service)) && (p.Route == "" || glob(p.Route, r.route))
 }
 
 // DefaultMaxSkew is the most that a clock is moved where nobody says otherwise.
@@ -103,7 +119,7 @@ func takeApart(traces []*ingest.Trace, o *Options, by *tables, links map[linkTo]
 					return
 				}
 				for i := from; i < min(from+batch, len(traces)); i++ {
-					parts[i] = newTraced(traces[i], o, rec, links).harvest()
+					parts[i] = newTraced(traces[i], o, rec, links).harvest(&o.Pick)
 				}
 			}
 		})
@@ -112,8 +128,8 @@ func takeApart(traces []*ingest.Trace, o *Options, by *tables, links map[linkTo]
 	return parts
 }
 
-func (t *traced) harvest() harvest {
-	p := harvest{requests: t.requests}
+func (t *traced) harvest(pick *Pick) harvest {
+	p := harvest{requests: slices.DeleteFunc(slices.Clone(t.requests), func(r *request) bool { return !pick.picks(r) })}
 	for _, m := range t.moved {
 		if !m.beyond {
 			p.moved = max(p.moved, m.amount, -m.amount)
@@ -131,7 +147,7 @@ func (t *traced) harvest() harvest {
 func (a *Analysis) learn(r *request) {
 	for k := range r.calls {
 		c := &r.calls[k]
-		c.dep = a.dependencyOf(c, true)
+		c.dep = a.dependencyOf(c)
 		a.deps[c.dep].learn(r, k)
 	}
 	if r.loose() || r.broken {

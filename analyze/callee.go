@@ -61,16 +61,16 @@ func (n *callees) name(c *call) {
 	}
 }
 
-// dependencyOf is the index of a call's dependency, which it names finally; grow
-// adds one that is new.
-func (a *Analysis) dependencyOf(c *call, grow bool) int32 {
+// dependencyOf is the index of a call's dependency, which it names finally. One
+// that is new is added: in Views, that of a request that was not picked.
+func (a *Analysis) dependencyOf(c *call) int32 {
 	a.callees.name(c)
 	dep, ok := a.depOf[c.to]
 	if ok {
 		return dep
 	}
 	pair := [2]string{c.to.caller, c.to.callee}
-	if a.operations[pair] >= maxOperations || !grow {
+	if a.operations[pair] >= maxOperations {
 		c.to.operation = otherOperations
 		if dep, ok = a.depOf[c.to]; ok {
 			return dep

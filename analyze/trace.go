@@ -10,17 +10,18 @@ import (
 )
 
 // Views gives what `overrun trace` prints for one trace of the dump: one View
-// for each top request and each fragment, by start. Computed timeouts rest on
+// for each top request and each fragment that is picked, or holds a request that
+// is, by start. Computed timeouts rest on
 // the whole dump.
 func (a *Analysis) Views(trace *ingest.Trace) []View {
 	t := newTraced(trace, &a.opts, newRecogniser(a.tables), a.links)
 	for _, r := range t.requests {
 		for k := range r.calls {
-			r.calls[k].dep = a.dependencyOf(&r.calls[k], false)
+			r.calls[k].dep = a.dependencyOf(&r.calls[k])
 		}
 		var ch chain
-		if !r.loose() && !r.broken {
-			r.table = a.routeOf[routeKey{r.service, r.route}]
+		if table := a.routeOf[routeKey{r.service, r.route}]; table != nil && !r.loose() && !r.broken {
+			r.table = table
 			ch = a.plan(r)
 		}
 		a.decide(r, ch)
@@ -28,8 +29,14 @@ func (a *Analysis) Views(trace *ingest.Trace) []View {
 	}
 	var views []View
 	under := t.tops()
+	picked := make([]bool, len(t.requests)) // it counts, or holds a request that does
+	for _, r := range t.requests {
+		if top := under[r.entry]; top >= 0 && a.opts.Pick.picks(r) {
+			picked[top] = true
+		}
+	}
 	for i, r := range t.requests {
-		if r.alone() {
+		if r.alone() && picked[i] {
 			views = append(views, a.view(t, int32(i), under))
 		}
 	}

@@ -506,3 +506,41 @@ func TestFewForCeiling(t *testing.T) {
 		t.Errorf("warnings %v, want %s among them", d.Warnings, FewCeiling)
 	}
 }
+
+func TestPick(t *testing.T) {
+	// Two requests of web, which calls db. Picking db leaves what db inherits.
+	const chain = `
+R - 0 100 k=SERVER s=web h=A
+c R 10 90 k=CLIENT s=web h=A a=peer.service=db
+s c 15 80 k=SERVER s=db h=A
+x s 20 30 k=CLIENT s=db h=A a=peer.service=disk
+`
+	dump := worked(t, chain, strings.ReplaceAll(chain, "R - 0", "R - 5"))
+	start := dump.Traces[1].Epoch
+	for _, test := range []struct {
+		pick Pick
+		want string // requests by service, and dependencies
+	}{
+		{Pick{}, "map[db:2 web:2] [disk db]"},
+		{Pick{Service: "d*"}, "map[db:2] [disk]"},
+		{Pick{Route: "R"}, "map[web:2] [db]"},
+		{Pick{Since: start, Service: "web"}, "map[web:1] [db]"},
+		{Pick{Until: start, Service: "web"}, "map[web:1] [db]"},
+		{Pick{Service: "nobody"}, "map[] []"},
+	} {
+		r := Run(dump, Options{Deadline: ms(200), Pick: test.pick}).Report
+		requests, callees := map[string]int{}, []string{}
+		for _, route := range r.Routes {
+			requests[route.Service] += route.Requests
+			if route.WithDeadline != route.Requests {
+				t.Errorf("%+v: %d of %d requests of %s have a deadline", test.pick, route.WithDeadline, route.Requests, route.Service)
+			}
+		}
+		for _, d := range r.Dependencies {
+			callees = append(callees, d.Callee)
+		}
+		want(t, fmt.Sprintf("%+v", test.pick), fmt.Sprint(requests, " ", callees), test.want)
+	}
+	a := Run(dump, Options{Pick: Pick{Since: start, Service: "web"}})
+	want(t, "views", []int{len(a.Views(dump.Traces[0])), len(a.Views(dump.Traces[1]))}, []int{0, 1})
+}

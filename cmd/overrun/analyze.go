@@ -78,6 +78,9 @@ func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) er
 		return err
 	}
 	result := &analyze.Run(dump, f.analysis(policy)).Report
+	if err := f.picked(result); err != nil {
+		return err
+	}
 
 	look := out.look(&f.sourceFlags)
 	switch f.format {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -25,6 +26,7 @@ type sourceFlags struct {
 	top      int // rows of a table; 0: what report thinks right
 	all      bool
 	quiet    bool
+	pick     analyze.Pick
 }
 
 // bind adds the flags to a command. The first format is the default.
@@ -46,6 +48,10 @@ func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
 		}
 		return nil
 	}
+	flags.Var(&instantValue{&f.pick.Since}, "since", "only requests that start at `TIME` or later, such as 2026-11-29T23:00Z;\na time without a zone is UTC")
+	flags.Var(&instantValue{&f.pick.Until}, "until", "only requests that start before `TIME`")
+	flags.StringVar(&f.pick.Service, "service", "", "only requests of services that match `GLOB`, in which * stands for any text")
+	flags.StringVar(&f.pick.Route, "route", "", "only requests of routes that match `GLOB`")
 	flags.Var(&durationValue{to: &f.maxSkew}, "max-skew", "move no clock by more than `TIME`; 0s: move none")
 	flags.VarP(&countValue{to: &f.workers}, "jobs", "j", "work on `N` processors; 0: on all. The output does not depend on it")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar, no summary on standard error")
@@ -55,11 +61,20 @@ func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
 
 // analysis gives the options of the analysis.
 func (f *sourceFlags) analysis(policy *analyze.Policy) analyze.Options {
-	o := analyze.Options{Policy: policy, Deadline: f.deadline, MaxSkew: f.maxSkew, Workers: f.workers}
+	o := analyze.Options{Policy: policy, Deadline: f.deadline, MaxSkew: f.maxSkew, Workers: f.workers, Pick: f.pick}
 	if o.MaxSkew == 0 {
 		o.MaxSkew = -1 // none is moved; 0 would be the default
 	}
 	return o
+}
+
+// picked fails where requests were picked and none is there: a report of nothing
+// is no answer.
+func (f *sourceFlags) picked(r *analyze.Report) error {
+	if f.pick == (analyze.Pick{}) || r.Input.Requests+r.Input.Fragments > 0 {
+		return nil
+	}
+	return errors.New("no request is picked by --since, --until, --service and --route")
 }
 
 // complete offers words for the value of a flag.
@@ -94,6 +109,31 @@ func (v *durationValue) Set(text string) error {
 	}
 	*v.to = d
 	return err
+}
+
+// instantForms are the ways to write an instant, the fullest first.
+var instantForms = []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly}
+
+// An instantValue is an instant in Unix nanoseconds.
+type instantValue struct{ to *int64 }
+
+func (v *instantValue) Type() string { return "time" }
+
+func (v *instantValue) String() string {
+	if v.to == nil || *v.to == 0 {
+		return ""
+	}
+	return time.Unix(0, *v.to).UTC().Format(time.RFC3339Nano)
+}
+
+func (v *instantValue) Set(text string) error {
+	for _, form := range instantForms {
+		if at, err := time.Parse(form, text); err == nil && at.Year() >= 1970 && at.Year() < 2262 {
+			*v.to = at.UnixNano()
+			return nil
+		}
+	}
+	return fmt.Errorf("write a time such as 2026-11-29T23:00Z, or a day such as 2026-11-29")
 }
 
 // A choiceValue is one of a few words.

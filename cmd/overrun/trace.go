@@ -83,16 +83,22 @@ func runTrace(ctx context.Context, a *app, f *traceFlags, paths []string) error 
 		return err
 	}
 	analysis := analyze.Run(dump, f.analysis(policy))
+	if err := f.picked(&analysis.Report); err != nil {
+		return err
+	}
 	look := out.look(&f.sourceFlags)
 	look.Explain = f.explain
-	for i, t := range traces {
+	printed := false
+	for _, t := range traces {
 		views := analysis.Views(t)
-		if f.format == "json" {
+		switch {
+		case f.format == "json":
 			err = report.TraceJSON(out, views)
-		} else {
-			if i > 0 {
+		case len(views) > 0:
+			if printed {
 				fmt.Fprintln(out) // its error is that of the next write
 			}
+			printed = true
 			err = report.TraceText(out, views, look)
 		}
 		if err != nil {
