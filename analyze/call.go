@@ -210,8 +210,16 @@ func (t *traced) redirected(i int32) bool {
 
 // A group is units under one parent that are one call.
 type group struct {
-	units []int32 // by start
-	how   []string
+	units []int32  // by start
+	how   []string // rule by which each belongs to the call; nil: one unit alone
+}
+
+// join adds a unit by a rule.
+func (g *group) join(unit int32, how string) {
+	if g.how == nil {
+		g.how = make([]string, len(g.units), len(g.units)+1)
+	}
+	g.units, g.how = append(g.units, unit), append(g.how, how)
 }
 
 // defaultMaxGap is the longest wait between two attempts that nothing marks.
@@ -254,13 +262,13 @@ func (t *traced) groupCalls(o *Options) {
 		peer string
 	}
 	open := map[key]*siblings{}
-	var groups []group
-	for _, k := range byStart {
+	groups := make([]group, 0, len(t.units))
+	for i, k := range byStart {
 		u := &t.units[k]
 		s := &t.Spans[u.at]
 		here := place{s.Parent, s.Name}
 		if s.Parent < 0 || under[s.Parent+1] < 2 || beside[here] < 2 || len(u.tries) > 1 || s.Kind == ingest.Producer {
-			groups = append(groups, group{units: []int32{k}, how: []string{""}})
+			groups = append(groups, group{units: byStart[i : i+1 : i+1]})
 			continue
 		}
 		peer := u.tries[0]
@@ -274,17 +282,26 @@ func (t *traced) groupCalls(o *Options) {
 		g, how := open[at].continued(k)
 		if g < 0 {
 			g = int32(len(groups))
-			groups = append(groups, group{})
+			groups = append(groups, group{units: byStart[i : i+1 : i+1]})
 			open[at].all = append(open[at].all, g)
+		} else {
+			groups[g].join(k, how)
 		}
-		groups[g].units = append(groups[g].units, k)
-		groups[g].how = append(groups[g].how, how)
 		open[at].add(g, k)
 	}
 	for _, b := range open {
 		if len(b.all) > 1 && t.rec.tables.signals.InferHedges {
 			t.race(groups, b.all)
 		}
+	}
+	calls := make([]int, len(t.requests))
+	for i := range groups {
+		if u := groups[i].units; len(u) > 0 {
+			calls[t.request[t.units[u[0]].at]]++
+		}
+	}
+	for i, r := range t.requests {
+		r.calls = make([]call, 0, calls[i])
 	}
 	for i := range groups {
 		if len(groups[i].units) > 0 {
@@ -450,8 +467,7 @@ func (t *traced) race(groups []group, list []int32) {
 			continue
 		}
 		c.outcome = CancelledRace
-		groups[w].units = append(groups[w].units, groups[l].units...)
-		groups[w].how = append(groups[w].how, "H5")
+		groups[w].join(groups[l].units[0], "H5")
 		groups[w].how[0] = "H5"
 		groups[l].units = nil
 	}
@@ -467,7 +483,9 @@ func (t *traced) addCall(g *group) {
 		for i, k := range g.units {
 			for _, try := range t.units[k].tries {
 				a := t.attempts[t.attempt[try]]
-				a.how = g.how[i]
+				if g.how != nil {
+					a.how = g.how[i]
+				}
 				attempts = append(attempts, a)
 			}
 		}
