@@ -56,7 +56,6 @@ type call struct {
 	awaited    bool          // its request is not known to have gone on without it
 	unfinished bool
 	path       time.Duration // on the path of its request
-	method     string        // HTTP method, or "" ; for what is safe to repeat
 	hint       string        // service.criticality of the callee
 	rules      callRules
 
@@ -573,9 +572,6 @@ func (t *traced) identify(c *call, a *attempt) {
 	look := func(i int32) bool {
 		f := t.fact(i)
 		to, by := peerOf(f, server)
-		if c.method == "" {
-			c.method = f.httpMethod()
-		}
 		sure := by.callee != "P13"
 		if by.callee == "P2" {
 			alone, _ := peerOf(f, nil)

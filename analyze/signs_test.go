@@ -359,3 +359,24 @@ DNS_lookup HTTP_connection_setup 10 15 s=web
 	want(t, "time", r.Routes[0].Time, Time{Own: ms(20), Connect: ms(15), Read: ms(65), Total: ms(100)})
 	want(t, "connect", *r.Dependencies[0].Connect.P50.Point, ms(15))
 }
+
+func TestRecordedTimeout(t *testing.T) {
+	// Every call records a timeout of 50 ms; one of four takes longer than that.
+	// To c goes what is left of a deadline, which is no timeout of the call.
+	var texts []string
+	for i, took := range []int{10, 20, 30, 60} {
+		texts = append(texts, fmt.Sprintf(`
+R - 0 100 k=SERVER s=web
+a R 0 %d k=CLIENT s=web a=peer.service=b a=rpc.request.metadata.grpc-timeout=50m
+c R 70 80 k=CLIENT s=web a=peer.service=c a=http.request.header.x-budget-ms=%d
+`, took, 30-7*i))
+	}
+	for _, d := range Run(worked(t, texts...), Options{}).Report.Dependencies {
+		switch share := 0.25; d.Callee {
+		case "b":
+			want(t, "current timeout", d.CurrentTimeout, &CurrentTimeout{ms(50), "recorded", &share})
+		case "c":
+			want(t, "current timeout of c", d.CurrentTimeout, (*CurrentTimeout)(nil))
+		}
+	}
+}

@@ -30,6 +30,7 @@ type depTable struct {
 	answers             Sample // those of latency alone, without cuts
 	connect, pool, read Sample // see Dependency
 	cuttings            []cutting
+	timeouts            []time.Duration // that client spans record for their calls
 	instances           map[string]*instanceTable
 	retried, hedgedAt   *seenCall // the worst call with several attempts
 	p95                 *time.Duration
@@ -89,6 +90,9 @@ func (d *depTable) learn(r *request, k int) {
 			d.hedges++
 		}
 		d.hidden += t.hidden
+		if t.timeout > 0 {
+			d.timeouts = append(d.timeouts, t.timeout)
+		}
 		took := t.end - t.start
 		if outcome.Cut() {
 			cut := cutting{took: took, start: t.start, request: r, position: k, attempt: i}
@@ -111,6 +115,19 @@ func (d *depTable) learn(r *request, k int) {
 		}
 		d.learnPhases(t, outcome)
 	}
+}
+
+// recordedTimeout is the timeout that client spans record, where it is one and
+// the same for all that record one; 0: none, or what is left of a deadline.
+func (d *depTable) recordedTimeout() time.Duration {
+	if len(d.timeouts) == 0 {
+		return 0
+	}
+	value := nearest(d.timeouts, P50)
+	if d.timeouts[len(d.timeouts)-1]-d.timeouts[0] > pileWidth(value) {
+		return 0
+	}
+	return value
 }
 
 func (d *depTable) learnInstance(t *attempt, r *request, k int) {
@@ -367,6 +384,9 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 			l := part.from.Latency()
 			*part.to = &l
 		}
+	}
+	if now := t.recordedTimeout(); now > 0 {
+		d.CurrentTimeout = &CurrentTimeout{NS: now, Source: "recorded", ShareCut: t.latency.ShareAbove(now)}
 	}
 	if t.fixed != nil {
 		d.CurrentTimeout = &CurrentTimeout{NS: t.fixed.value, Source: "pile", ShareCut: t.latency.ShareAbove(t.fixed.value)}
