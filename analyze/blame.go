@@ -3,6 +3,7 @@ package analyze
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -262,10 +263,18 @@ func (t *traced) stretches(root int32, visited func(int32)) (list []stretch) {
 		r := t.requests[t.request[span]]
 		return r, &r.calls[t.units[t.unit[span]].calls]
 	}
+	waits := map[int32][]wait{} // by request
 	for _, s := range t.forest.Path(root, visited) {
 		r, c := callOf(s.node)
 		if c == nil {
-			list = t.ownStretches(list, s)
+			var own []wait
+			if k := t.request[s.node]; k >= 0 {
+				if _, ok := waits[k]; !ok {
+					waits[k] = t.requests[k].waits()
+				}
+				own = waits[k]
+			}
+			list = t.ownStretches(list, s, own)
 			continue
 		}
 		base := t.Spans[r.entry].Start
@@ -280,23 +289,45 @@ func (t *traced) stretches(root int32, visited func(int32)) (list []stretch) {
 	return list
 }
 
+// A wait is a call of several attempts that held its request; reach is the latest
+// end of it and those before it.
+type wait struct {
+	*call
+	reach time.Duration
+}
+
+// waits lists the calls of a request between whose attempts it waited, by start.
+func (r *request) waits() (list []wait) {
+	reach := time.Duration(0)
+	for k := range r.calls {
+		if c := &r.calls[k]; len(c.attempts) > 1 && c.path > 0 {
+			reach = max(reach, c.end)
+			list = append(list, wait{c, reach})
+		}
+	}
+	return list
+}
+
 // ownStretches adds a segment of a service's own span. Where it lies between two
 // attempts of a call that the request waited for, it is the wait before the next.
-func (t *traced) ownStretches(list []stretch, s segment) []stretch {
+func (t *traced) ownStretches(list []stretch, s segment, waits []wait) []stretch {
 	at := s.start
-	if r := t.request[s.node]; r >= 0 {
-		base := t.Spans[t.requests[r].entry].Start
-		for k := range t.requests[r].calls {
-			c := &t.requests[r].calls[k]
-			if len(c.attempts) < 2 || c.path == 0 || base+c.end <= at || base+c.start >= s.end {
+	if len(waits) > 0 {
+		base := t.Spans[t.requests[t.request[s.node]].entry].Start
+		first := sort.Search(len(waits), func(k int) bool { return base+waits[k].reach > at })
+		for _, w := range waits[first:] {
+			if base+w.start >= s.end {
+				break
+			}
+			from, to := max(at, base+w.start), min(s.end, base+w.end)
+			if to <= from {
 				continue
 			}
-			from, to := max(at, base+c.start), min(s.end, base+c.end)
 			if from > at {
 				list = append(list, stretch{s.node, at, from, Own, nil, s.inFlight})
 			}
-			c.split(from-base, to-base, func(what Category, from, to time.Duration) {
-				list = append(list, stretch{s.node, base + from, base + to, what, c, s.inFlight})
+			w.split(from-base, to-base, func(what Category, from, to time.Duration) {
+				list = append(list, stretch{s.node, base + from, base + to, what, w.call, s.inFlight})
 			})
 			at = to
 		}

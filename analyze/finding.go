@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"overrun/ingest"
 )
 
 // decide computes the timeouts of a request's calls, infers skipped calls, and
@@ -114,11 +116,19 @@ func (a *Analysis) find(r *request) (list []found) {
 
 // mark notes on the calls of a request what was found about them.
 func (r *request) mark(list []found) {
+	calls := make(map[ingest.SpanID][]*call, len(r.calls))
+	for k := range r.calls {
+		c := &r.calls[k]
+		calls[c.span] = append(calls[c.span], c)
+		for i := range c.attempts {
+			if span := c.attempts[i].span; span != c.span {
+				calls[span] = append(calls[span], c)
+			}
+		}
+	}
 	for _, f := range list {
-		for k := range r.calls {
-			c := &r.calls[k]
-			about := slices.ContainsFunc(c.attempts, func(a attempt) bool { return a.span == f.example.Span }) || c.span == f.example.Span
-			if f.to == c.to && about && !slices.Contains(c.findings, f.code) {
+		for _, c := range calls[f.example.Span] {
+			if f.to == c.to && !slices.Contains(c.findings, f.code) {
 				c.findings = append(c.findings, f.code)
 			}
 		}

@@ -2,7 +2,9 @@ package analyze
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -145,11 +147,15 @@ func (t *traced) findPhases() {
 			}
 		}
 	}
+	var tries map[*ingest.Resource]*tryList
+	if len(t.stray) > 0 {
+		tries = t.triesOf()
+	}
 	for _, i := range t.stray {
 		if t.Spans[i].Defect != 0 || t.seen[i].part == queuePart {
 			continue
 		}
-		if a := t.besideStray(i); a >= 0 {
+		if a := t.besideStray(i, tries[t.Spans[i].Resource]); a >= 0 {
 			t.addSpan(add, a, i)
 			t.attempts[a].start = min(t.attempts[a].start, t.Spans[i].Start)
 		}
@@ -214,35 +220,66 @@ func (t *traced) addSpan(add func(int32, part, time.Duration, time.Duration, str
 	}
 }
 
+// A tryList is the attempts of one resource by start; reach is the latest end of
+// each and those before it.
+type tryList struct {
+	tries []int32
+	reach []time.Duration
+}
+
+// triesOf lists the attempts of every resource.
+func (t *traced) triesOf() map[*ingest.Resource]*tryList {
+	of := map[*ingest.Resource]*tryList{}
+	for k := range t.attempts {
+		r := t.Spans[t.attempts[k].at].Resource
+		if of[r] == nil {
+			of[r] = new(tryList)
+		}
+		of[r].tries = append(of[r].tries, int32(k))
+	}
+	for _, l := range of {
+		slices.SortFunc(l.tries, func(a, b int32) int { return cmp.Compare(t.attempts[a].at, t.attempts[b].at) }) // spans are by start
+		reach := time.Duration(math.MinInt64)
+		for _, k := range l.tries {
+			reach = max(reach, t.Spans[t.attempts[k].at].End)
+			l.reach = append(l.reach, reach)
+		}
+	}
+	return of
+}
+
 // besideStray finds the attempt that a phase span beside it belongs to: the
 // one CLIENT span of its resource that encloses it, else, under the same
 // parent, the one that begins as it ends. -1: none, or not one.
-func (t *traced) besideStray(i int32) int32 {
+func (t *traced) besideStray(i int32, of *tryList) int32 {
+	if of == nil {
+		return -1
+	}
 	s := &t.Spans[i]
+	client := func(k int) *ingest.Span { return &t.Spans[t.attempts[of.tries[k]].at] }
 	found := int32(-1)
-	for k := range t.attempts {
-		a := &t.attempts[k]
-		c := &t.Spans[a.at]
-		if c.Resource != s.Resource || c.Start > s.Start+raceTolerance || c.End < s.End-raceTolerance {
+	begun := sort.Search(len(of.tries), func(k int) bool { return client(k).Start > s.Start+raceTolerance })
+	for k := begun - 1; k >= 0 && of.reach[k] >= s.End-raceTolerance; k-- {
+		if client(k).End < s.End-raceTolerance {
 			continue
 		}
 		if found >= 0 {
 			return -1
 		}
-		found = int32(k)
+		found = of.tries[k]
 	}
 	if found >= 0 || s.Parent < 0 {
 		return found
 	}
-	for k := range t.attempts {
-		a := &t.attempts[k]
-		c := &t.Spans[a.at]
-		if off := c.Start - s.End; c.Parent == s.Parent && max(off, -off) <= raceTolerance {
-			if found >= 0 {
-				return -1
-			}
-			found = int32(k)
+	after := sort.Search(len(of.tries), func(k int) bool { return client(k).Start >= s.End-raceTolerance })
+	for k := after; k < len(of.tries) && client(k).Start <= s.End+raceTolerance; k++ {
+		if client(k).Parent != s.Parent {
+			continue
 		}
+		if found >= 0 {
+			return -1
+		}
+		found = of.tries[k]
 	}
 	return found
 }

@@ -1,7 +1,10 @@
 package analyze
 
 import (
+	"cmp"
+	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"overrun/ingest"
@@ -341,24 +344,65 @@ func (t *traced) leg(child int32) time.Duration {
 	return max(0, c.Start-t.Spans[c.Parent].Start)
 }
 
+// A window is a request that calls some service; those of one service are sorted
+// by start. reach is the latest end of it and those before it, of request by, and
+// next that of any other request.
+type window struct {
+	start, end  time.Duration
+	request, by int32
+	reach, next time.Duration
+}
+
 // noteLost notes callees that worked for a call of the trace whose attempt left
 // no span: entries without their parent, of a service that the trace calls, within
 // the request that calls it.
 func (t *traced) noteLost() {
-	for _, r := range t.requests {
-		if r.role != top || r.root || r.broken {
-			continue
-		}
-		at := t.Spans[r.entry].Start
-		for _, by := range t.requests {
-			s := &t.Spans[by.entry]
-			if by != r && s.Start <= at && at < s.End && slices.ContainsFunc(by.calls, func(c call) bool { return c.to.callee == r.service }) {
-				t.notes = append(t.notes, pathNote{LostAttempt, r.entry, -1})
-				break
+	if !slices.ContainsFunc(t.requests, (*request).lostCaller) {
+		return
+	}
+	calling := map[string][]window{} // by callee
+	for i, r := range t.requests {
+		s := &t.Spans[r.entry]
+		for k := range r.calls {
+			list := calling[r.calls[k].to.callee]
+			if n := len(list); n == 0 || list[n-1].request != int32(i) {
+				calling[r.calls[k].to.callee] = append(list, window{start: s.Start, end: s.End, request: int32(i)})
 			}
 		}
 	}
+	for _, list := range calling {
+		slices.SortFunc(list, func(a, b window) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.request, b.request)) })
+		by, reach, next := int32(-1), time.Duration(math.MinInt64), time.Duration(math.MinInt64)
+		for k := range list {
+			switch w := &list[k]; {
+			case w.request == by:
+				reach = max(reach, w.end)
+			case w.end > reach:
+				by, reach, next = w.request, w.end, reach
+			default:
+				next = max(next, w.end)
+			}
+			list[k].by, list[k].reach, list[k].next = by, reach, next
+		}
+	}
+	for i, r := range t.requests {
+		if !r.lostCaller() {
+			continue
+		}
+		at := t.Spans[r.entry].Start
+		list := calling[r.service]
+		k := sort.Search(len(list), func(k int) bool { return list[k].start > at }) - 1
+		if k < 0 {
+			continue
+		}
+		if w := list[k]; w.by != int32(i) && w.reach > at || w.by == int32(i) && w.next > at {
+			t.notes = append(t.notes, pathNote{LostAttempt, r.entry, -1})
+		}
+	}
 }
+
+// lostCaller reports whether the request was called by a span that is missing.
+func (r *request) lostCaller() bool { return r.role == top && !r.root && !r.broken }
 
 // takeNotes collects what is noteworthy along the critical paths.
 func (t *traced) takeNotes() {
