@@ -28,16 +28,10 @@ func (a *Analysis) Views(trace *ingest.Trace) []View {
 		r.mark(a.find(r))
 	}
 	var views []View
-	under := t.tops()
-	picked := make([]bool, len(t.requests)) // it counts, or holds a request that does
-	for _, r := range t.requests {
-		if top := under[r.entry]; top >= 0 && a.opts.Pick.picks(r) {
-			picked[top] = true
-		}
-	}
+	held := t.holdings()
 	for i, r := range t.requests {
-		if r.alone() && picked[i] {
-			views = append(views, a.view(t, int32(i), under))
+		if r.alone() && slices.ContainsFunc(held[i].requests, a.opts.Pick.picks) {
+			views = append(views, a.view(t, int32(i), &held[i]))
 		}
 	}
 	slices.SortStableFunc(views, func(x, y View) int {
@@ -46,10 +40,17 @@ func (a *Analysis) Views(trace *ingest.Trace) []View {
 	return views
 }
 
-// tops gives every span the index of the top request or fragment whose tree
-// it is in; -1: none.
-func (t *traced) tops() []int32 {
-	under := make([]int32, len(t.Spans))
+// A holding is what a top request or a fragment holds: requests, itself
+// included, and notes on its spans.
+type holding struct {
+	requests  []*request
+	notes     []ingest.TraceNote
+	pathNotes []pathNote
+}
+
+// holdings gives every request what it holds: nothing where another holds it.
+func (t *traced) holdings() []holding {
+	under := make([]int32, len(t.Spans)) // by span: the request that holds it; -1: none
 	for _, i := range t.order {
 		under[i] = -1
 		if r := t.request[i]; r >= 0 && t.requests[r].alone() && t.requests[r].entry == i {
@@ -58,10 +59,26 @@ func (t *traced) tops() []int32 {
 			under[i] = under[p]
 		}
 	}
-	return under
+	held := make([]holding, len(t.requests))
+	for _, r := range t.requests {
+		if k := under[r.entry]; k >= 0 {
+			held[k].requests = append(held[k].requests, r)
+		}
+	}
+	for _, n := range t.Trace.Notes {
+		if k := under[n.Span]; k >= 0 {
+			held[k].notes = append(held[k].notes, n)
+		}
+	}
+	for _, n := range t.notes {
+		if k := under[n.node]; k >= 0 {
+			held[k].pathNotes = append(held[k].pathNotes, n)
+		}
+	}
+	return held
 }
 
-func (a *Analysis) view(t *traced, index int32, under []int32) View {
+func (a *Analysis) view(t *traced, index int32, held *holding) View {
 	r := t.requests[index]
 	base := t.Spans[r.entry].Start
 	v := View{Trace: t.ID, Root: r.span, Fragment: r.role == fragment, Service: r.service, Route: r.route, Start: r.start,
@@ -80,11 +97,8 @@ func (a *Analysis) view(t *traced, index int32, under []int32) View {
 		}
 		v.Path = append(v.Path, p)
 	}
-	for i, q := range t.requests {
-		if under[q.entry] != index {
-			continue
-		}
-		offset := t.Spans[t.requests[i].entry].Start - base
+	for _, q := range held.requests {
+		offset := t.Spans[q.entry].Start - base
 		for k := range q.calls {
 			v.Calls = append(v.Calls, a.viewCall(q, &q.calls[k], offset))
 		}
@@ -93,15 +107,11 @@ func (a *Analysis) view(t *traced, index int32, under []int32) View {
 		}
 	}
 	slices.SortStableFunc(v.Calls, func(x, y ViewCall) int { return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(x.End, y.End)) })
-	for _, n := range t.Trace.Notes {
-		if under[n.Span] == index {
-			v.Notes = append(v.Notes, viewNote(t, n.Code, n.Span, n.Amount, n.Amount != 0))
-		}
+	for _, n := range held.notes {
+		v.Notes = append(v.Notes, viewNote(t, n.Code, n.Span, n.Amount, n.Amount != 0))
 	}
-	for _, n := range t.notes {
-		if under[n.node] == index {
-			v.Notes = append(v.Notes, viewNote(t, n.code, n.node, n.amount, n.amount >= 0 || n.code == ClockSkew || n.code == SkewTooLarge))
-		}
+	for _, n := range held.pathNotes {
+		v.Notes = append(v.Notes, viewNote(t, n.code, n.node, n.amount, n.amount >= 0 || n.code == ClockSkew || n.code == SkewTooLarge))
 	}
 	slices.SortStableFunc(v.Notes, func(x, y ViewNote) int {
 		return cmp.Or(cmp.Compare(x.Code, y.Code), bytes.Compare(x.Span[:], y.Span[:]))
