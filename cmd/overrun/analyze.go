@@ -64,19 +64,11 @@ func (a *app) analyzeCommand() *cobra.Command {
 }
 
 func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) error {
-	policy, err := readPolicy(f.policy)
-	if err != nil {
-		return err
-	}
-	out, err := a.create(ctx, f.output)
+	policy, out, dump, err := a.load(ctx, &f.sourceFlags, paths)
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	dump, err := a.read(ctx, &f.sourceFlags, policy, paths)
-	if err != nil {
-		return err
-	}
 	result := &analyze.Run(dump, f.analysis(policy)).Report
 	if err := f.picked(result); err != nil {
 		return err

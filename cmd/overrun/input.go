@@ -65,3 +65,23 @@ func counted(n int, noun string) string {
 	}
 	return text + " " + noun
 }
+
+// load reads the policy, opens the output, and reads the dumps, in this order: what
+// is wrong with the first two shows before a long read. The output is the
+// caller's to discard.
+func (a *app) load(ctx context.Context, f *sourceFlags, paths []string) (*analyze.Policy, *output, *ingest.Dump, error) {
+	policy, err := readPolicy(f.policy)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	out, err := a.create(ctx, f.output)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	dump, err := a.read(ctx, f, policy, paths)
+	if err != nil {
+		out.discard()
+		return nil, nil, nil, err
+	}
+	return policy, out, dump, nil
+}

@@ -65,19 +65,11 @@ func (a *app) traceCommand() *cobra.Command {
 }
 
 func runTrace(ctx context.Context, a *app, f *traceFlags, paths []string) error {
-	policy, err := readPolicy(f.policy)
-	if err != nil {
-		return err
-	}
-	out, err := a.create(ctx, f.output)
+	policy, out, dump, err := a.load(ctx, &f.sourceFlags, paths)
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	dump, err := a.read(ctx, &f.sourceFlags, policy, paths)
-	if err != nil {
-		return err
-	}
 	traces, err := chooseTraces(dump.Traces, f.ids)
 	if err != nil {
 		return err

@@ -1,0 +1,276 @@
+package analyze
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"strings"
+	"time"
+
+	"overrun/ingest"
+)
+
+// A group is units under one parent that are one call.
+type group struct {
+	units []int32  // by start
+	how   []string // rule by which each belongs to the call; nil: one unit alone
+}
+
+// join adds a unit by a rule.
+func (g *group) join(unit int32, how string) {
+	if g.how == nil {
+		g.how = make([]string, len(g.units), len(g.units)+1)
+	}
+	g.units, g.how = append(g.units, unit), append(g.how, how)
+}
+
+// defaultMaxGap is the longest wait between two attempts that nothing marks.
+const defaultMaxGap = 5 * time.Second
+
+// groupCalls makes calls of units. Units under one parent to one peer are one
+// call if
+//
+//	the instrumentation counts resends: count k follows the latest to have
+//	ended of those with k-1 (3.2, 1); or
+//	it does not, and one begins after another failed in a way that is tried
+//	again, within the largest gap (3.2, 3: inferred); or
+//	they overlap, one was answered, and the others were cancelled as it was
+//	(H5: inferred).
+func (t *traced) groupCalls(o *Options) {
+	byStart := make([]int32, len(t.units))
+	for k := range t.units {
+		byStart[k] = int32(k)
+	}
+	slices.SortFunc(byStart, func(a, b int32) int {
+		x, y := t.units[a].at, t.units[b].at
+		return cmp.Or(cmp.Compare(t.Spans[x].Start, t.Spans[y].Start), cmp.Compare(x, y))
+	})
+	under := make([]int32, len(t.Spans)+1) // units by parent
+	for k := range t.units {
+		under[t.Spans[t.units[k].at].Parent+1]++
+	}
+	type place struct {
+		parent int32
+		name   string
+	}
+	beside := map[place]int{} // where there are several
+	for k := range t.units {
+		if s := &t.Spans[t.units[k].at]; under[s.Parent+1] > 1 {
+			beside[place{s.Parent, s.Name}]++
+		}
+	}
+	type key struct {
+		place
+		peer string
+	}
+	open := map[key]*siblings{}
+	groups := make([]group, 0, len(t.units))
+	for i, k := range byStart {
+		u := &t.units[k]
+		s := &t.Spans[u.at]
+		here := place{s.Parent, s.Name}
+		if s.Parent < 0 || under[s.Parent+1] < 2 || beside[here] < 2 || len(u.tries) > 1 || s.Kind == ingest.Producer {
+			groups = append(groups, group{units: byStart[i : i+1 : i+1]})
+			continue
+		}
+		peer := u.tries[0]
+		if len(u.inner) > 0 {
+			peer = u.inner[0]
+		}
+		at := key{here, t.peerKey(peer)}
+		if open[at] == nil {
+			open[at] = &siblings{t: t}
+		}
+		g, how := open[at].continued(k)
+		if g < 0 {
+			g = int32(len(groups))
+			groups = append(groups, group{units: byStart[i : i+1 : i+1]})
+			open[at].all = append(open[at].all, g)
+		} else {
+			groups[g].join(k, how)
+		}
+		open[at].add(g, k)
+	}
+	for _, b := range open {
+		if len(b.all) > 1 && t.rec.tables.signals.InferHedges {
+			t.race(groups, b.all)
+		}
+	}
+	calls := make([]int, len(t.requests))
+	for i := range groups {
+		if u := groups[i].units; len(u) > 0 {
+			calls[t.request[t.units[u[0]].at]]++
+		}
+	}
+	for i, r := range t.requests {
+		r.calls = make([]call, 0, calls[i])
+	}
+	for i := range groups {
+		if len(groups[i].units) > 0 {
+			t.addCall(&groups[i])
+		}
+	}
+	for i := range t.requests {
+		r := t.requests[i]
+		if !slices.IsSortedFunc(r.calls, byCallStart) {
+			slices.SortStableFunc(r.calls, byCallStart)
+		}
+		for k := range r.calls {
+			for _, a := range r.calls[k].attempts {
+				t.units[t.unit[a.at]].calls = int32(k)
+			}
+		}
+	}
+}
+
+func byCallStart(a, b call) int {
+	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.at, b.at))
+}
+
+// peerKey is what attempts of one call have in common.
+func (t *traced) peerKey(i int32) string {
+	f := t.fact(i)
+	path := f.get("url.path")
+	if path == "" {
+		path, _, _ = strings.Cut(f.get("url.full"), "?")
+	}
+	return strings.Join([]string{f.httpMethod(), f.address(), f.get("service.peer.name"), f.rpcMethod(), path,
+		f.get("db.operation.name"), f.get("db.collection.name")}, "\x00")
+}
+
+// siblings are the calls to one peer under one parent that may go on: those
+// whose last attempt counts, or failed. Units come by start.
+type siblings struct {
+	t       *traced
+	counted map[int][]lastTry // by the resends before the last attempt
+	pending lastTries         // failed and uncounted, a heap by end: still running when last looked at
+	ready   []lastTry         // failed and uncounted, over, by end
+	all     []int32           // all groups
+	last    map[int32]int32   // unit that is the last of each group: others were continued already
+}
+
+// A lastTry is an attempt that was the last of its group when it was added.
+type lastTry struct {
+	end         time.Duration
+	group, unit int32
+}
+
+type lastTries []lastTry
+
+func (h lastTries) Len() int { return len(h) }
+func (h lastTries) Less(i, j int) bool {
+	return h[i].end < h[j].end || h[i].end == h[j].end && h[i].group < h[j].group
+}
+func (h lastTries) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *lastTries) Push(x any)   { *h = append(*h, x.(lastTry)) }
+func (h *lastTries) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+func (t *traced) firstTry(unit int32) *attempt { return &t.attempts[t.attempt[t.units[unit].tries[0]]] }
+
+// continued finds the group that a unit goes on with, the latest to have ended,
+// takes it off, and says by which rule; -1: none.
+func (b *siblings) continued(unit int32) (g int32, how string) {
+	a := b.t.firstTry(unit)
+	if b.t.seen[a.at].index >= 0 {
+		list := b.counted[a.index-1]
+		best := -1
+		for k := range list {
+			if b.last[list[k].group] == list[k].unit && (best < 0 || list[k].end >= list[best].end) {
+				best = k
+			}
+		}
+		if best < 0 {
+			return -1, ""
+		}
+		g = list[best].group
+		b.counted[a.index-1] = slices.Delete(list, best, best+1)
+		return g, b.t.seen[a.at].rule.count
+	}
+	for len(b.pending) > 0 && b.pending[0].end <= a.start+raceTolerance {
+		b.ready = append(b.ready, heap.Pop(&b.pending).(lastTry))
+	}
+	for len(b.ready) > 0 {
+		latest := b.ready[len(b.ready)-1]
+		if a.start-latest.end > b.t.rec.tables.signals.LargestGap {
+			break
+		}
+		b.ready = b.ready[:len(b.ready)-1]
+		if b.last[latest.group] == latest.unit {
+			return latest.group, "R3"
+		}
+	}
+	return -1, ""
+}
+
+// add makes a unit the last of its group.
+func (b *siblings) add(g, unit int32) {
+	a := b.t.firstTry(unit)
+	last := lastTry{a.end, g, unit}
+	if b.last == nil {
+		b.last = map[int32]int32{}
+	}
+	b.last[g] = unit
+	if b.t.redirected(a.at) {
+		return
+	}
+	// The first attempt carries no count where later ones do.
+	if b.counted == nil {
+		b.counted = map[int][]lastTry{}
+	}
+	b.counted[a.index] = append(b.counted[a.index], last)
+	if b.t.rec.tables.signals.InferRetries && b.t.seen[a.at].index < 0 && !a.unfinished && b.t.retryable(a.at) {
+		heap.Push(&b.pending, last)
+	}
+}
+
+// race joins groups of one attempt each that are copies of one call: they
+// overlap, exactly one was answered, and the others were cancelled within
+// raceTolerance of its end. All answered is fan-out (H6).
+func (t *traced) race(groups []group, list []int32) {
+	var won, lost []int32
+	for _, g := range list {
+		if len(groups[g].units) != 1 {
+			continue
+		}
+		switch a := t.firstTry(groups[g].units[0]); {
+		case a.outcome.Answered():
+			won = append(won, g)
+		case t.seen[a.at].state == cancelled && !a.unfinished:
+			lost = append(lost, g)
+		}
+	}
+	if len(won) == 0 || len(lost) == 0 {
+		return
+	}
+	first := func(g int32) *attempt { return t.firstTry(groups[g].units[0]) }
+	// Winners by end; one that another answered attempt overlaps is fan-out.
+	slices.SortFunc(won, func(a, b int32) int { return cmp.Or(cmp.Compare(first(a).start, first(b).start), cmp.Compare(a, b)) })
+	alone := won[:0:0]
+	reach := time.Duration(-1 << 62)
+	for i, w := range won {
+		if a := first(w); a.start >= reach && (i+1 == len(won) || first(won[i+1]).start >= a.end) {
+			alone = append(alone, w)
+		}
+		reach = max(reach, first(w).end)
+	}
+	for _, l := range lost {
+		c := first(l)
+		i, _ := slices.BinarySearchFunc(alone, c.end-raceTolerance, func(w int32, end time.Duration) int { return cmp.Compare(first(w).end, end) })
+		if i == len(alone) || first(alone[i]).end > c.end+raceTolerance {
+			continue
+		}
+		w := alone[i]
+		win := first(w)
+		if c.start >= win.end || win.start >= c.end || c.start == win.start || t.seen[c.at].index >= 0 && t.seen[win.at].index >= 0 {
+			continue
+		}
+		c.outcome = CancelledRace
+		groups[w].join(groups[l].units[0], "H5")
+		groups[w].how[0] = "H5"
+		groups[l].units = nil
+	}
+}
