@@ -51,6 +51,7 @@ type Analysis struct {
 	routes     []*routeTable
 	routeOf    map[routeKey]*routeTable
 	links      map[linkTo][]phaseTime // connection setups of .NET
+	rec        *recogniser            // of Views
 }
 
 // Run analyses a dump. It reads every trace by itself first (requests, calls,
@@ -59,6 +60,7 @@ type Analysis struct {
 func Run(dump *ingest.Dump, o Options) *Analysis {
 	a := &Analysis{opts: o, tables: o.Policy.tables(), depOf: map[dependency]int32{}, routeOf: map[routeKey]*routeTable{},
 		operations: map[[2]string]int{}, callees: callees{map[[2]string]naming{}, map[dependency]naming{}}}
+	a.rec = newRecogniser(a.tables)
 	a.links = setups(dump.Traces, a.tables)
 	parts := takeApart(dump.Traces, &a.opts, a.tables, a.links)
 	var requests []*request

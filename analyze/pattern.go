@@ -146,7 +146,7 @@ func (d *depTable) findPile() *pile {
 		return nil
 	}
 	value := in[P50.Rank(len(in))-1].took
-	if longer := d.answers.ShareAbove(in[len(in)-1].took); longer != nil && *longer > 0.01 {
+	if 100*d.latency.answersAbove(in[len(in)-1].took) > d.latency.n {
 		return nil
 	}
 	p := &pile{value: value, cuts: slices.Clone(in)}

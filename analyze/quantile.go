@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -246,28 +247,27 @@ func (s *Sample) ShareAbove(d time.Duration) *float64 {
 		all := 1.0
 		return &all
 	}
-	if s.hist != nil {
-		if s.c > 0 {
-			return nil
-		}
-		share := float64(s.n-s.hist[0].upTo(d)) / float64(s.n)
-		return &share
+	if s.hist != nil && s.c > 0 {
+		return nil
 	}
-	above := 0
+	above := s.answersAbove(d)
 	for _, c := range s.cuts {
 		if c < d {
 			return nil
 		}
 		above++
 	}
-	i, _ := slices.BinarySearchFunc(s.answers, d, func(a, d time.Duration) int {
-		if a <= d {
-			return -1
-		}
-		return 1
-	})
-	share := float64(above+s.n-i) / float64(s.N())
+	share := float64(above) / float64(s.N())
 	return &share
+}
+
+// answersAbove counts the answers that took longer than d, which is not negative.
+func (s *Sample) answersAbove(d time.Duration) int {
+	s.seal()
+	if s.hist != nil {
+		return s.n - s.hist[0].upTo(d)
+	}
+	return s.n - sort.Search(s.n, func(i int) bool { return s.answers[i] > d })
 }
 
 // Latency gives the four quantiles.

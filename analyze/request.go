@@ -39,10 +39,9 @@ type request struct {
 	writes   bool          // its entry records a deadline
 	weighed  bool          // its sampling weight is known
 
-	entry       int32  // span index of the entry, in the repaired trace
-	criticality string // service.criticality of the service
-	fallback    bool   // it did something instead of a call
-	blind       bool   // on its path a call was read without a word about connecting
+	entry    int32 // span index of the entry, in the repaired trace
+	fallback bool  // it did something instead of a call
+	blind    bool  // on its path a call was read without a word about connecting
 
 	// Filled when all requests are known.
 	table   *routeTable
@@ -135,7 +134,7 @@ func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]
 	tr.tryAll()
 	tr.legs = tr.networkLegs()
 	tr.findPhases()
-	tr.groupCalls(o)
+	tr.groupCalls()
 	tr.attribute()
 	tr.setDeadlines(o)
 	tr.findWork()
@@ -269,8 +268,7 @@ func (t *traced) begin(i int32, as role) {
 	s := &t.Spans[i]
 	r := &request{trace: t.ID, span: s.ID, file: s.File, position: s.Position, service: s.Resource.Service,
 		route: t.routeOf(i), start: t.Epoch + int64(s.Start), duration: s.Duration(), role: as,
-		consumer: s.Kind == ingest.Consumer, root: as == top && !t.orphan[i], broken: s.Defect != 0, entry: i,
-		criticality: s.Resource.Attr("service.criticality")}
+		consumer: s.Kind == ingest.Consumer, root: as == top && !t.orphan[i], broken: s.Defect != 0, entry: i}
 	r.failed = t.seen[i].state != healthy
 	_, r.weighed, _ = weightOf(t.fact(i))
 	t.request[i] = int32(len(t.requests))

@@ -126,55 +126,40 @@ func block(priority int) string {
 	return "defaults"
 }
 
-// forNames copies a rule for each name of a span.
-func forNames[T any](r rule[T], names ...string) []rule[T] {
-	list := make([]rule[T], len(names))
-	for i, name := range names {
+// forEach copies a rule for each text, which set puts into its sign.
+func forEach[T any](r rule[T], texts []string, set func(w *sign, text string)) []rule[T] {
+	list := make([]rule[T], len(texts))
+	for i, text := range texts {
 		list[i] = r
-		list[i].when.name = name
+		set(&list[i].when, text)
 	}
 	return list
+}
+
+// forNames copies a rule for each name of a span.
+func forNames[T any](r rule[T], names ...string) []rule[T] {
+	return forEach(r, names, func(w *sign, name string) { w.name = name })
 }
 
 // forValues copies a rule for each value of an attribute, which becomes its
 // first condition.
 func forValues[T any](r rule[T], key string, values ...string) []rule[T] {
-	list := make([]rule[T], len(values))
-	for i, value := range values {
-		list[i] = r
-		list[i].when.has = append([]attrIs{{key: key, is: value}}, r.when.has...)
-	}
-	return list
+	return forEach(r, values, func(w *sign, value string) { w.has = append([]attrIs{{key: key, is: value}}, w.has...) })
 }
 
 // forItems is forValues for an attribute that holds a list.
 func forItems[T any](r rule[T], key string, items ...string) []rule[T] {
-	list := make([]rule[T], len(items))
-	for i, item := range items {
-		list[i] = r
-		list[i].when.has = append([]attrIs{{key: key, item: item}}, r.when.has...)
-	}
-	return list
+	return forEach(r, items, func(w *sign, item string) { w.has = append([]attrIs{{key: key, item: item}}, w.has...) })
 }
 
 // forTexts copies a rule for each text.
 func forTexts[T any](r rule[T], texts ...string) []rule[T] {
-	list := make([]rule[T], len(texts))
-	for i, text := range texts {
-		list[i] = r
-		list[i].when.text = text
-	}
-	return list
+	return forEach(r, texts, func(w *sign, text string) { w.text = text })
 }
 
 // forEvents copies a rule for each name of an event.
 func forEvents[T any](r rule[T], names ...string) []rule[T] {
-	list := make([]rule[T], len(names))
-	for i, name := range names {
-		list[i] = r
-		list[i].when.event = name
-	}
-	return list
+	return forEach(r, names, func(w *sign, name string) { w.event = name })
 }
 
 // An index finds globs that may match a text, by their fixed beginning or end.

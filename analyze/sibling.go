@@ -36,7 +36,7 @@ const defaultMaxGap = 5 * time.Second
 //	again, within the largest gap (3.2, 3: inferred); or
 //	they overlap, one was answered, and the others were cancelled as it was
 //	(H5: inferred).
-func (t *traced) groupCalls(o *Options) {
+func (t *traced) groupCalls() {
 	byStart := make([]int32, len(t.units))
 	for k := range t.units {
 		byStart[k] = int32(k)
@@ -247,7 +247,8 @@ func (t *traced) race(groups []group, list []int32) {
 		return
 	}
 	first := func(g int32) *attempt { return t.firstTry(groups[g].units[0]) }
-	// Winners by end; one that another answered attempt overlaps is fan-out.
+	// Winners by start; one that another answered attempt overlaps is fan-out, so
+	// that those left are by end too.
 	slices.SortFunc(won, func(a, b int32) int { return cmp.Or(cmp.Compare(first(a).start, first(b).start), cmp.Compare(a, b)) })
 	alone := won[:0:0]
 	reach := time.Duration(-1 << 62)

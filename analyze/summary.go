@@ -27,7 +27,6 @@ type depTable struct {
 	hint          string // service.criticality of the callee; "fallback": something else was done instead of a failed call
 	blind         bool   // a call on a path says nothing about connecting
 
-	answers             Sample // those of latency alone, without cuts
 	connect, pool, read Sample // see Dependency
 	cuttings            []cutting
 	timeouts            []time.Duration // that client spans record for their calls
@@ -108,7 +107,6 @@ func (d *depTable) learn(r *request, k int) {
 		switch {
 		case outcome.Answered():
 			d.latency.Add(took)
-			d.answers.Add(took)
 			d.learnInstance(t, r, k)
 		case outcome.Cut(), outcome == CancelledRace:
 			d.latency.AddCut(took)

@@ -11,10 +11,10 @@ import (
 
 // Views gives what `overrun trace` prints for one trace of the dump: one View
 // for each top request and each fragment that is picked, or holds a request that
-// is, by start. Computed timeouts rest on
+// is, by start. Not for several goroutines at once. Computed timeouts rest on
 // the whole dump.
 func (a *Analysis) Views(trace *ingest.Trace) []View {
-	t := newTraced(trace, &a.opts, newRecogniser(a.tables), a.links)
+	t := newTraced(trace, &a.opts, a.rec, a.links)
 	for _, r := range t.requests {
 		for k := range r.calls {
 			r.calls[k].dep = a.dependencyOf(&r.calls[k])

@@ -237,12 +237,17 @@ func (t *jsonText) eventArray() {
 		t.skip()
 		return
 	}
+	t.objects((*jsonText).event)
+}
+
+// objects reads an array of objects, each after its bracket.
+func (t *jsonText) objects(read func(*jsonText)) {
 	if !t.open('[') {
 		return
 	}
 	for first := true; t.more(']', first); first = false {
 		if t.open('{') {
-			t.event()
+			read(t)
 		}
 	}
 }
@@ -287,14 +292,7 @@ func (t *jsonText) linkArray() {
 		t.skip()
 		return
 	}
-	if !t.open('[') {
-		return
-	}
-	for first := true; t.more(']', first); first = false {
-		if t.open('{') {
-			t.link()
-		}
-	}
+	t.objects((*jsonText).link)
 }
 
 func (t *jsonText) link() {
