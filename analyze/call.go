@@ -267,13 +267,16 @@ func (t *traced) addCall(g *group) {
 	r.calls = append(r.calls, c)
 }
 
+// instanceKeys tell the instances of a service apart, the best first.
+var instanceKeys = []string{"service.instance.id", "k8s.pod.uid", "k8s.pod.name", "host.id", "host.name", "container.id"}
+
 // lookAtCallee notes what the callee's span says about an attempt.
 func (t *traced) lookAtCallee(a *attempt, base time.Duration) {
 	if a.server < 0 {
 		return
 	}
 	s := &t.Spans[a.server]
-	for _, key := range []string{"service.instance.id", "k8s.pod.uid", "k8s.pod.name", "host.id", "host.name", "container.id"} {
+	for _, key := range instanceKeys {
 		if a.instance = s.Resource.Attr(key); a.instance != "" {
 			break
 		}

@@ -1,9 +1,11 @@
 package analyze
 
+import "slices"
+
 // Keep lists the attributes that the analysis reads with a policy, nil for none:
 // what ingest.Options.Keep has to name.
 func Keep(p *Policy) []string {
-	return append(keepKeys(p.tables()), append([]string{"telemetry.sdk.language", "service.criticality"}, clockKeys...)...)
+	return slices.Concat(keepKeys(p.tables()), []string{"telemetry.sdk.language", "service.criticality"}, clockKeys, instanceKeys)
 }
 
 // Events lists the events that the analysis reads with a policy, nil for none:

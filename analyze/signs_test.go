@@ -380,3 +380,14 @@ c R 70 80 k=CLIENT s=web a=peer.service=c a=http.request.header.x-budget-ms=%d
 		}
 	}
 }
+
+func TestKeepNamesWhatIsRead(t *testing.T) {
+	// Resource attributes that the analysis looks up have to be kept by ingest: a
+	// pod's name was read and never asked for.
+	keep := Keep(nil)
+	for _, key := range append(append([]string{"telemetry.sdk.language", "service.criticality"}, clockKeys...), instanceKeys...) {
+		if !slices.Contains(keep, key) {
+			t.Errorf("Keep lacks %s", key)
+		}
+	}
+}
