@@ -50,6 +50,7 @@ type Analysis struct {
 	callees    callees
 	routes     []*routeTable
 	routeOf    map[routeKey]*routeTable
+	requests   []*request
 	links      map[linkTo][]phaseTime // connection setups of .NET
 	rec        *recogniser            // of Views
 }
@@ -63,7 +64,6 @@ func Run(dump *ingest.Dump, o Options) *Analysis {
 	a.rec = newRecogniser(a.tables)
 	a.links = setups(dump.Traces, a.tables)
 	parts := takeApart(dump.Traces, &a.opts, a.tables, a.links)
-	var requests []*request
 	for i := range parts {
 		for _, r := range parts[i].requests {
 			a.callees.meet(r)
@@ -73,11 +73,11 @@ func Run(dump *ingest.Dump, o Options) *Analysis {
 		for _, r := range parts[i].requests {
 			a.learn(r)
 		}
-		requests = append(requests, parts[i].requests...)
+		a.requests = append(a.requests, parts[i].requests...)
 	}
 	a.setMinimums()
-	chains := make([]chain, len(requests))
-	for i, r := range requests {
+	chains := make([]chain, len(a.requests))
+	for i, r := range a.requests {
 		if r.table == nil {
 			continue
 		}
@@ -87,12 +87,21 @@ func Run(dump *ingest.Dump, o Options) *Analysis {
 	a.setCeilings()
 	a.setPatterns()
 	s := newSummary(a)
-	for i, r := range requests {
+	for i, r := range a.requests {
 		a.decide(r, chains[i])
 		s.add(r)
 	}
 	a.Report = s.report(dump, parts)
 	return a
+}
+
+// each gives visit every picked request, in an order that depends on the data
+// alone. A request, and all that it points to but strings, is valid during the
+// visit only: copy what is to stay.
+func (a *Analysis) each(visit func(r *request)) {
+	for _, r := range a.requests {
+		visit(r)
+	}
 }
 
 // A harvest is what one trace yields.
