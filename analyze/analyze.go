@@ -1,10 +1,9 @@
 package analyze
 
 import (
-	"runtime"
-	"slices"
-	"sync"
-	"sync/atomic"
+	"cmp"
+	"context"
+	"errors"
 	"time"
 
 	"overrun/ingest"
@@ -18,6 +17,9 @@ type Options struct {
 	MaxSkew  time.Duration // the most a clock is moved; 0: DefaultMaxSkew; negative: none is moved
 	Workers  int           // goroutines; 0: one a processor. The result does not depend on it
 	Pick     Pick          // which requests count
+	Memory   int64         // bytes that the run may use, of which requests take their part; 0: any number
+	Temp     string        // folder for what does not fit; "": the system's
+	Reread   bool          // RunStore: the store keeps its spans
 }
 
 // A Pick says which requests count, with the calls they make. The zero value
@@ -50,137 +52,137 @@ type Analysis struct {
 	callees    callees
 	routes     []*routeTable
 	routeOf    map[routeKey]*routeTable
-	requests   []*request
 	links      map[linkTo][]phaseTime // connection setups of .NET
 	rec        *recogniser            // of Views
+
+	spooler *ingest.Spooler
+	stored  []*ingest.Spool // requests, by part of the input
+	symbols *symbols
+	err     error // of reading requests back
 }
 
 // Run analyses a dump. It reads every trace by itself first (requests, calls,
 // paths, deadlines), then all together (minimums, usual calls, reserves,
 // ceilings), and decides last what rests on both (timeouts, findings).
 func Run(dump *ingest.Dump, o Options) *Analysis {
+	o.Memory = 0
+	a, _ := run(context.Background(), dumped(dump), o) // nothing is read back, and nothing ends it
+	return a
+}
+
+// RunStore analyses the traces of a store, which gives up its spans on the way
+// unless o.Reread is set. It fails if what was spilled cannot be read back, if
+// requests cannot be spilled, or if ctx ended. Close the Analysis.
+func RunStore(ctx context.Context, s *ingest.Store, o Options) (*Analysis, error) {
+	return run(ctx, stocked(s, !o.Reread), o)
+}
+
+// Close gives up the stored requests.
+func (a *Analysis) Close() error {
+	for _, s := range a.stored {
+		s.Drop()
+	}
+	return a.spooler.Close()
+}
+
+func run(ctx context.Context, from *source, o Options) (*Analysis, error) {
 	a := &Analysis{opts: o, tables: o.Policy.tables(), depOf: map[dependency]int32{}, routeOf: map[routeKey]*routeTable{},
-		operations: map[[2]string]int{}, callees: callees{map[[2]string]naming{}, map[dependency]naming{}}}
+		operations: map[[2]string]int{}, callees: newCallees(), spooler: ingest.NewSpooler(o.Memory/8, o.Temp), symbols: newSymbols()}
 	a.rec = newRecogniser(a.tables)
-	a.links = setups(dump.Traces, a.tables)
-	parts := takeApart(dump.Traces, &a.opts, a.tables, a.links)
-	for i := range parts {
-		for _, r := range parts[i].requests {
-			a.callees.meet(r)
-		}
+	var err error
+	if a.links, err = setups(ctx, from, a.tables); err != nil {
+		return nil, err
 	}
-	for i := range parts {
-		for _, r := range parts[i].requests {
-			a.learn(r)
-		}
-		a.requests = append(a.requests, parts[i].requests...)
+	crop, err := a.harvest(ctx, from)
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
 	}
+	a.each(a.learn)
 	a.setMinimums()
-	chains := make([]chain, len(a.requests))
-	for i, r := range a.requests {
-		if r.table == nil {
-			continue
-		}
-		chains[i] = a.plan(r)
-		a.leaveCaps(r)
-	}
+	a.each(a.survey)
 	a.setCeilings()
 	a.setPatterns()
 	s := newSummary(a)
-	for i, r := range a.requests {
-		a.decide(r, chains[i])
+	a.each(func(r *request) {
+		a.decide(r, a.chainOf(r))
 		s.add(r)
+	})
+	if err := cmp.Or(a.err, ctx.Err()); err != nil {
+		return nil, errors.Join(err, a.Close())
 	}
-	a.Report = s.report(dump, parts)
-	return a
+	a.Report = s.report(crop)
+	return a, nil
 }
 
 // each gives visit every picked request, in an order that depends on the data
 // alone. A request, and all that it points to but strings, is valid during the
-// visit only: copy what is to stay.
+// visit only: copy what is to stay. Where requests cannot be read back, a.err
+// says why.
 func (a *Analysis) each(visit func(r *request)) {
-	for _, r := range a.requests {
-		visit(r)
-	}
-}
-
-// A harvest is what one trace yields.
-type harvest struct {
-	requests []*request
-	moved    time.Duration // the farthest that a clock was moved; 0: none
-	notes    []Note        // of the analysis; Count is 1
-}
-
-// takeApart analyses traces one by one, on several goroutines.
-func takeApart(traces []*ingest.Trace, o *Options, by *tables, links map[linkTo][]phaseTime) []harvest {
-	parts := make([]harvest, len(traces))
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	const batch = 64 // traces a worker takes at a time
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(workers, len(traces)/batch+1) {
-		wg.Go(func() {
-			rec := newRecogniser(by)
-			for {
-				from := int(next.Add(batch)) - batch
-				if from >= len(traces) {
-					return
+	d := requestReader{texts: a.symbols.texts}
+	for _, s := range a.stored {
+		err := s.Blocks(func(b []byte) error {
+			for d.b = b; len(d.b) > 0; {
+				r := d.next()
+				for k := range r.calls {
+					r.calls[k].dep = a.dependencyOf(&r.calls[k])
 				}
-				for i := from; i < min(from+batch, len(traces)); i++ {
-					parts[i] = newTraced(traces[i], o, rec, links).harvest(&o.Pick)
+				r.table = a.routeOf[routeKey{r.service, r.route}]
+				if r.loose() || r.broken {
+					r.table = nil
 				}
+				visit(r)
 			}
+			return nil
 		})
-	}
-	wg.Wait()
-	return parts
-}
-
-func (t *traced) harvest(pick *Pick) harvest {
-	p := harvest{requests: slices.DeleteFunc(slices.Clone(t.requests), func(r *request) bool { return !pick.picks(r) })}
-	for _, m := range t.moved {
-		if !m.beyond {
-			p.moved = max(p.moved, m.amount, -m.amount)
+		if err != nil && a.err == nil {
+			a.err = err
 		}
 	}
-	for _, n := range t.notes {
-		s := &t.Spans[n.node]
-		trace, span := t.ID, s.ID
-		p.notes = append(p.notes, Note{Code: n.code, Count: 1, Example: Place{s.File, s.Position, &trace, &span}})
-	}
-	return p
 }
 
 // learn adds a request to the tables of its route and its dependencies.
 func (a *Analysis) learn(r *request) {
 	for k := range r.calls {
-		c := &r.calls[k]
-		c.dep = a.dependencyOf(c)
-		a.deps[c.dep].learn(r, k)
+		a.deps[r.calls[k].dep].learn(r, k)
 	}
 	if r.loose() || r.broken {
 		return
 	}
-	key := routeKey{r.service, r.route}
-	t := a.routeOf[key]
-	if t == nil {
-		t = &routeTable{key: key, index: map[routeNode]int32{}, gaps: map[[2]int32]*Sample{},
-			gap: map[[2]int32]time.Duration{}, caps: map[int32][]time.Duration{}}
-		a.routeOf[key] = t
-		a.routes = append(a.routes, t)
+	if r.table == nil {
+		r.table = &routeTable{key: routeKey{r.service, r.route}, index: map[routeNode]int32{}, gaps: map[[2]int32]*Sample{},
+			gap: map[[2]int32]time.Duration{}, caps: map[int32]*Sample{}}
+		a.routeOf[r.table.key] = r.table
+		a.routes = append(a.routes, r.table)
 	}
-	r.table = t
-	t.learn(r)
+	r.table.learn(r)
+}
+
+// survey adds to the tables what rests on minimums and reserves.
+func (a *Analysis) survey(r *request) {
+	for k := range r.calls {
+		a.deps[r.calls[k].dep].survey(r, k)
+	}
+	if r.table != nil && r.deadline != nil {
+		a.plan(r)
+		a.leaveCaps(r)
+	}
+}
+
+// chainOf is the plan of a request with a deadline. Without one there is nothing to
+// plan for.
+func (a *Analysis) chainOf(r *request) (ch chain) {
+	if r.table != nil && r.deadline != nil {
+		ch = a.plan(r)
+	}
+	return ch
 }
 
 // setMinimums decides what the reserves rest on: minimums, tails and the own
 // work between calls.
 func (a *Analysis) setMinimums() {
 	for _, d := range a.deps {
-		d.minimum = d.latency.Point(P50)
+		d.minimum, d.p95 = d.latency.Point(P50), d.latency.Point(P95)
 		d.minimumInForce = d.minimum
 		if d.rule != nil && d.rule.Minimum != nil {
 			d.minimumInForce = d.rule.Minimum
@@ -210,9 +212,6 @@ func (a *Analysis) weight(dep int32) time.Duration {
 
 // leaveCaps notes what the deadline of a request leaves its calls.
 func (a *Analysis) leaveCaps(r *request) {
-	if r.deadline == nil {
-		return
-	}
 	tightest := map[int32]time.Duration{}
 	for _, c := range r.awaitedCalls() {
 		left := r.deadline.budget - c.reserve - c.before
@@ -221,6 +220,11 @@ func (a *Analysis) leaveCaps(r *request) {
 		}
 	}
 	for dep, left := range tightest {
-		r.table.caps[dep] = append(r.table.caps[dep], left)
+		caps := r.table.caps[dep]
+		if caps == nil {
+			caps = new(Sample)
+			r.table.caps[dep] = caps
+		}
+		caps.Add(left)
 	}
 }

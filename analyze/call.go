@@ -56,6 +56,7 @@ type call struct {
 	unfinished bool
 	path       time.Duration // on the path of its request
 	hint       string        // service.criticality of the callee
+	nameable   bool          // its callee is known by its address alone: see callees
 	rules      callRules
 
 	at int32 // span index of span
@@ -264,6 +265,7 @@ func (t *traced) addCall(g *group) {
 		}
 	}
 	t.identify(&c, &attempts[known])
+	c.nameable = slices.Contains(byAddress, c.rules.callee)
 	r.calls = append(r.calls, c)
 }
 

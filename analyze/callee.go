@@ -1,5 +1,7 @@
 package analyze
 
+import "strings"
+
 // maxOperations is how many operations of one callee a caller's calls are told
 // apart by. Names that hold ids are made alike before (template); where that does
 // not help, the rest is one row.
@@ -14,11 +16,11 @@ type naming struct {
 	clash bool
 }
 
-func (n naming) with(as string) naming {
-	if n.as == "" {
-		return naming{as: as}
+func (n naming) with(m naming) naming {
+	if n == (naming{}) {
+		return m
 	}
-	return naming{n.as, n.clash || n.as != as}
+	return naming{n.as, n.clash || m.clash || n.as != m.as}
 }
 
 // callees knows services by how calls to them look from outside, so that a
@@ -29,32 +31,58 @@ type callees struct {
 	operation map[dependency]naming // by caller, service, and operation as the call alone names it
 }
 
-// meet learns from a request's calls whose callee left a span.
+// byAddress are the rules that name a callee by where the call went.
+var byAddress = []string{"P3", "P10", "P11"}
+
+func newCallees() callees { return callees{map[[2]string]naming{}, map[dependency]naming{}} }
+
+// meet learns from a request's calls whose callee left a span. It keeps no text of
+// theirs.
 func (n *callees) meet(r *request) {
 	for k := range r.calls {
 		c := &r.calls[k]
 		if c.alone.callee == "" {
 			continue
 		}
-		key := [2]string{c.to.caller, c.alone.callee}
-		n.service[key] = n.service[key].with(c.to.callee)
-		op := dependency{c.to.caller, c.to.callee, c.alone.operation}
-		n.operation[op] = n.operation[op].with(c.to.operation)
+		learn(n.service, [2]string{c.to.caller, c.alone.callee}, c.to.callee, func(k [2]string) [2]string {
+			return [2]string{strings.Clone(k[0]), strings.Clone(k[1])}
+		})
+		learn(n.operation, dependency{c.to.caller, c.to.callee, c.alone.operation}, c.to.operation, func(k dependency) dependency {
+			return dependency{strings.Clone(k.caller), strings.Clone(k.callee), strings.Clone(k.operation)}
+		})
+	}
+}
+
+func learn[K comparable](m map[K]naming, key K, as string, clone func(K) K) {
+	have, ok := m[key]
+	if !ok {
+		m[clone(key)] = naming{as: strings.Clone(as)}
+	} else if !have.clash && have.as != as {
+		m[key] = naming{have.as, true}
+	}
+}
+
+// merge adds what other has learned.
+func (n *callees) merge(other callees) {
+	for key, as := range other.service {
+		n.service[key] = n.service[key].with(as)
+	}
+	for key, as := range other.operation {
+		n.operation[key] = n.operation[key].with(as)
 	}
 }
 
 // name gives a call without a callee's span the name of the service that answers
 // calls like it: rule P2a.
 func (n *callees) name(c *call) {
-	switch c.rules.callee {
-	case "P3", "P10", "P11":
-	default:
+	if !c.nameable {
 		return
 	}
 	as := n.service[[2]string{c.to.caller, c.to.callee}]
 	if as.as == "" || as.clash {
 		return
 	}
+	c.nameable = false
 	c.to.callee, c.rules.callee = as.as, "P2a"
 	if op := n.operation[c.to]; op.as != "" && !op.clash {
 		c.to.operation, c.rules.operation = op.as, "P2a"

@@ -65,7 +65,7 @@ func (a *Analysis) setCeilings() {
 	for _, t := range a.routes {
 		for dep, caps := range t.caps {
 			d := a.deps[dep]
-			limit := nearest(caps, P50)
+			limit := *caps.Point(P50)
 			if d.minimum != nil && limit < *d.minimum {
 				d.misfits = append(d.misfits, t.key)
 			}

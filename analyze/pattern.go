@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"overrun/ingest"
 )
 
 // findTimeouts looks at what cut an attempt, and at what it cost to connect.
@@ -103,12 +105,11 @@ func (c *call) hedged() bool {
 
 // A cutting is an attempt that its caller cut, as fixed timeouts are found by it.
 type cutting struct {
-	took     time.Duration
-	start    time.Duration  // offset in its request
-	toward   *time.Duration // end - deadline; nil without a deadline
-	request  *request
-	position int // of the attempt's call in the request
-	attempt  int
+	took    time.Duration
+	start   time.Duration  // offset in its request
+	toward  *time.Duration // end - deadline; nil without a deadline
+	request ingest.SpanID
+	example Example
 }
 
 // A pile is a fixed timeout that was found by its cuts.
@@ -138,9 +139,9 @@ func (d *depTable) findPile() *pile {
 		}
 	}
 	in := cuts[from:to]
-	requests := map[*request]bool{}
+	requests := map[[24]byte]bool{}
 	for _, c := range in {
-		requests[c.request] = true
+		requests[[24]byte(slices.Concat(c.example.Trace[:], c.request[:]))] = true
 	}
 	if len(in) < 5 || len(requests) < 3 || 10*len(in) < 6*len(cuts) {
 		return nil
@@ -173,7 +174,6 @@ func (d *depTable) findPile() *pile {
 // setPatterns finds what only all calls of a dependency show together.
 func (a *Analysis) setPatterns() {
 	for _, d := range a.deps {
-		d.p95 = d.latency.Point(P95)
 		if p := d.findPile(); p != nil && p.unsure {
 			d.unclear = true
 		} else {
@@ -187,20 +187,17 @@ func (a *Analysis) findPatterns(dep int32) (list []found) {
 	d := a.deps[dep]
 	if d.fixed != nil {
 		for _, c := range d.fixed.cuts {
-			one := &c.request.calls[c.position]
-			try := &one.attempts[c.attempt]
 			value := d.fixed.value
-			list = append(list, found{code: FixedTimeout, to: d.name, example: Example{Trace: c.request.trace, Span: try.span,
-				File: one.file, Position: one.position, Start: c.request.start + int64(try.start), Amount: try.end - try.start,
-				Detail: &Detail{Timeout: &value}}})
+			c.example.Detail = &Detail{Timeout: &value}
+			list = append(list, found{code: FixedTimeout, to: d.name, example: c.example})
 		}
 	}
 	if again := d.attempts - d.hedges; d.calls > 0 && 10*again > 11*d.calls && d.retried != nil {
-		list = append(list, found{code: RetryAmplified, to: d.name, example: d.retried.example(Detail{Attempts: again, Calls: d.calls})})
+		list = append(list, found{code: RetryAmplified, to: d.name, example: d.retried.with(Detail{Attempts: again, Calls: d.calls})})
 	}
 	if limit := a.policy().HedgeLoad; d.calls > 0 && int64(d.hedges)*int64(whole) > int64(limit)*int64(d.calls) && d.hedgedAt != nil {
 		share := float64(d.hedges) / float64(d.calls)
-		list = append(list, found{code: HedgeLoad, to: d.name, example: d.hedgedAt.example(Detail{Calls: d.calls, Share: &share})})
+		list = append(list, found{code: HedgeLoad, to: d.name, example: d.hedgedAt.with(Detail{Calls: d.calls, Share: &share})})
 	}
 	if f, ok := d.oneInstance(); ok {
 		list = append(list, f)
@@ -208,22 +205,30 @@ func (a *Analysis) findPatterns(dep int32) (list []found) {
 	return list
 }
 
-// A seenCall is a call that stands for its dependency in a finding.
-type seenCall struct {
-	request *request
-	call    int
+// exampleOf is a call that stands for its dependency in a finding.
+func exampleOf(r *request, c *call) Example {
+	return Example{Trace: r.trace, Span: c.span, File: c.file, Position: c.position,
+		Start: r.start + int64(c.start), Amount: c.end - c.start}
 }
 
-func (s *seenCall) example(detail Detail) Example {
-	c := &s.request.calls[s.call]
-	return Example{Trace: s.request.trace, Span: c.span, File: c.file, Position: c.position,
-		Start: s.request.start + int64(c.start), Amount: c.end - c.start, Detail: &detail}
+// exampleOfTry is an attempt that does.
+func exampleOfTry(r *request, c *call, i int) Example {
+	t := &c.attempts[i]
+	return Example{Trace: r.trace, Span: t.span, File: c.file, Position: c.position,
+		Start: r.start + int64(t.start), Amount: t.end - t.start}
+}
+
+// with is the example with a detail.
+func (e Example) with(detail Detail) Example {
+	e.Detail = &detail
+	return e
 }
 
 // An instanceTable is what is known of one instance of a callee.
 type instanceTable struct {
-	answers []time.Duration
-	worst   seenCall
+	answers int
+	slow    int     // of answers: above the p95 of all
+	worst   Example // the slowest answer
 	slowest time.Duration
 }
 
@@ -235,27 +240,19 @@ func (d *depTable) oneInstance() (f found, ok bool) {
 		return f, false
 	}
 	total, slow := 0, 0
-	above := func(answers []time.Duration) (n int) {
-		for _, v := range answers {
-			if v > *d.p95 {
-				n++
-			}
-		}
-		return n
-	}
 	for _, i := range d.instances {
-		total += len(i.answers)
-		slow += above(i.answers)
+		total += i.answers
+		slow += i.slow
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.instances)) {
 		i := d.instances[name]
-		k := above(i.answers)
-		share := float64(len(i.answers)) / float64(total)
+		k := i.slow
+		share := float64(i.answers) / float64(total)
 		if k < 5 || binomialTail(slow, k, share) >= 0.001 {
 			continue
 		}
 		part := float64(k) / float64(slow)
-		return found{code: OneInstance, to: d.name, example: i.worst.example(Detail{Instance: name, Share: &share, Slow: &part})}, true
+		return found{code: OneInstance, to: d.name, example: i.worst.with(Detail{Instance: name, Share: &share, Slow: &part})}, true
 	}
 	return f, false
 }

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 	"sort"
@@ -94,34 +95,44 @@ type linkTo struct {
 
 // setups collects the connection setups that .NET writes as traces of their
 // own (C10), for the requests that link to them. Times count from 1970.
-func setups(traces []*ingest.Trace, by *tables) map[linkTo][]phaseTime {
-	var found map[linkTo][]phaseTime
+func setups(ctx context.Context, from *source, by *tables) (map[linkTo][]phaseTime, error) {
+	if !from.setup {
+		return nil, nil
+	}
+	found := map[linkTo][]phaseTime{}
 	rec := newRecogniser(by)
-	for _, t := range traces {
-		for i := range t.Spans {
-			root := &t.Spans[i]
-			if root.Parent >= 0 || !strings.HasPrefix(root.Name, "HTTP connection_setup ") || root.Defect != 0 {
+	for part := range from.parts {
+		err := from.part(ctx, part, func(t *ingest.Trace) error {
+			setupsOf(t, rec, found)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func setupsOf(t *ingest.Trace, rec *recogniser, found map[linkTo][]phaseTime) {
+	for i := range t.Spans {
+		root := &t.Spans[i]
+		if root.Parent >= 0 || !strings.HasPrefix(root.Name, setupName) || root.Defect != 0 {
+			continue
+		}
+		key := linkTo{t.ID, root.ID}
+		epoch := time.Duration(t.Epoch)
+		found[key] = append(found[key], phaseTime{connectPart, epoch + root.Start, epoch + root.End, "C10"})
+		for k := range t.Spans {
+			s := &t.Spans[k]
+			if s.Parent != int32(i) || s.Defect != 0 {
 				continue
 			}
-			if found == nil {
-				found = map[linkTo][]phaseTime{}
-			}
-			key := linkTo{t.ID, root.ID}
-			epoch := time.Duration(t.Epoch)
-			found[key] = append(found[key], phaseTime{connectPart, epoch + root.Start, epoch + root.End, "C10"})
-			for k := range t.Spans {
-				s := &t.Spans[k]
-				if s.Parent != int32(i) || s.Defect != 0 {
-					continue
-				}
-				f := rec.facts(t, s, connectPart)
-				if says, id := partOf(&f); says.part.phase() {
-					found[key] = append(found[key], phaseTime{says.part, epoch + s.Start, epoch + s.End, id})
-				}
+			f := rec.facts(t, s, connectPart)
+			if says, id := partOf(&f); says.part.phase() {
+				found[key] = append(found[key], phaseTime{says.part, epoch + s.Start, epoch + s.End, id})
 			}
 		}
 	}
-	return found
 }
 
 // findPhases gives every attempt the phases that are known of it: from spans

@@ -138,6 +138,7 @@ type Sample struct {
 	answers, cuts []time.Duration
 	merged        []time.Duration // answers and cuts, once sealed; shares answers without cuts
 	n, c          int             // numbers of answers and cuts
+	low, high     time.Duration   // the least and the greatest of all
 	hist          *[2]histogram   // answers; answers and cuts: beyond exactValues
 	sealed        bool
 }
@@ -150,6 +151,10 @@ func (s *Sample) AddCut(d time.Duration) { s.c++; s.add(&s.cuts, max(d, 0), fals
 
 func (s *Sample) add(to *[]time.Duration, d time.Duration, answer bool) {
 	s.sealed = false
+	if s.n+s.c == 1 {
+		s.low, s.high = d, d
+	}
+	s.low, s.high = min(s.low, d), max(s.high, d)
 	if s.hist == nil && s.n+s.c <= exactValues {
 		*to = append(*to, d)
 		return
@@ -187,6 +192,9 @@ func (s *Sample) seal() {
 
 // N is the number of values, answers and cuts.
 func (s *Sample) N() int { return s.n + s.c }
+
+// Range is the least and the greatest value; 0 where there is none.
+func (s *Sample) Range() (low, high time.Duration) { return s.low, s.high }
 
 // Exact reports whether quantiles are exact; else they are within 0.05 %.
 func (s *Sample) Exact() bool { return s.hist == nil }

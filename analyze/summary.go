@@ -29,9 +29,9 @@ type depTable struct {
 
 	connect, pool, read Sample // see Dependency
 	cuttings            []cutting
-	timeouts            []time.Duration // that client spans record for their calls
+	timeouts            Sample // that client spans record for their calls
 	instances           map[string]*instanceTable
-	retried, hedgedAt   *seenCall // the worst call with several attempts
+	retried, hedgedAt   *Example // the worst call with several attempts
 	p95                 *time.Duration
 	fixed               *pile // a fixed timeout; nil: none was found
 	unclear             bool  // a pile that may be the deadline
@@ -73,8 +73,9 @@ func (d *depTable) learn(r *request, k int) {
 		if c.hedged() {
 			at = &d.hedgedAt
 		}
-		if *at == nil || c.end-c.start > (*at).request.calls[(*at).call].end-(*at).request.calls[(*at).call].start {
-			*at = &seenCall{r, k}
+		if *at == nil || c.end-c.start > (*at).Amount {
+			e := exampleOf(r, c)
+			*at = &e
 		}
 	}
 	for i := range c.attempts {
@@ -90,11 +91,11 @@ func (d *depTable) learn(r *request, k int) {
 		}
 		d.hidden += t.hidden
 		if t.timeout > 0 {
-			d.timeouts = append(d.timeouts, t.timeout)
+			d.timeouts.Add(t.timeout)
 		}
 		took := t.end - t.start
 		if outcome.Cut() {
-			cut := cutting{took: took, start: t.start, request: r, position: k, attempt: i}
+			cut := cutting{took: took, start: t.start, request: r.span, example: exampleOfTry(r, c, i)}
 			if r.deadline != nil {
 				toward := t.end - r.deadline.budget
 				cut.toward = &toward
@@ -107,7 +108,6 @@ func (d *depTable) learn(r *request, k int) {
 		switch {
 		case outcome.Answered():
 			d.latency.Add(took)
-			d.learnInstance(t, r, k)
 		case outcome.Cut(), outcome == CancelledRace:
 			d.latency.AddCut(took)
 		}
@@ -118,32 +118,40 @@ func (d *depTable) learn(r *request, k int) {
 // recordedTimeout is the timeout that client spans record, where it is one and
 // the same for all that record one; 0: none, or what is left of a deadline.
 func (d *depTable) recordedTimeout() time.Duration {
-	if len(d.timeouts) == 0 {
+	value := d.timeouts.Point(P50)
+	if value == nil {
 		return 0
 	}
-	value := nearest(d.timeouts, P50)
-	if d.timeouts[len(d.timeouts)-1]-d.timeouts[0] > pileWidth(value) {
+	if low, high := d.timeouts.Range(); high-low > pileWidth(*value) {
 		return 0
 	}
-	return value
+	return *value
 }
 
-func (d *depTable) learnInstance(t *attempt, r *request, k int) {
-	if t.instance == "" {
-		return
-	}
-	if d.instances == nil {
-		d.instances = map[string]*instanceTable{}
-	}
-	i := d.instances[t.instance]
-	if i == nil {
-		i = new(instanceTable)
-		d.instances[t.instance] = i
-	}
-	took := t.end - t.start
-	i.answers = append(i.answers, took)
-	if took > i.slowest || i.worst.request == nil {
-		i.slowest, i.worst = took, seenCall{r, k}
+// survey adds a call to what rests on p95: how slow each instance of the callee is.
+func (d *depTable) survey(r *request, k int) {
+	c := &r.calls[k]
+	for i := range c.attempts {
+		t := &c.attempts[i]
+		if t.instance == "" || t.hidden > 0 || t.unfinished || !t.outcome.Answered() {
+			continue
+		}
+		if d.instances == nil {
+			d.instances = map[string]*instanceTable{}
+		}
+		in := d.instances[t.instance]
+		if in == nil {
+			in = new(instanceTable)
+			d.instances[t.instance] = in
+		}
+		took := t.end - t.start
+		in.answers++
+		if d.p95 != nil && took > *d.p95 {
+			in.slow++
+		}
+		if in.answers == 1 || took > in.slowest {
+			in.slowest, in.worst = took, exampleOf(r, c)
+		}
 	}
 }
 
@@ -301,8 +309,8 @@ func (s *summary) addWorst(r *request, f *found) {
 }
 
 // report puts all together, in an order that depends on names alone.
-func (s *summary) report(dump *ingest.Dump, parts []harvest) Report {
-	r := Report{Schema: ReportSchema, Input: s.input(dump, parts), Routes: []Route{}, Dependencies: []Dependency{},
+func (s *summary) report(c *crop) Report {
+	r := Report{Schema: ReportSchema, Input: s.input(c), Routes: []Route{}, Dependencies: []Dependency{},
 		Findings: []Finding{}, Worst: s.worst}
 	if r.Worst == nil {
 		r.Worst = []LateOne{}
@@ -434,66 +442,24 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 }
 
 // input says what was read.
-func (s *summary) input(dump *ingest.Dump, parts []harvest) Input {
-	in := Input{Files: len(dump.Files), Spans: dump.Spans, Traces: len(dump.Traces), Requests: s.requests, Fragments: s.orphans}
+func (s *summary) input(c *crop) Input {
+	in := Input{Files: len(c.from.files), Spans: c.from.spans, Traces: c.traces, Requests: s.requests, Fragments: s.orphans,
+		Skew: Skew{c.moved, c.largest}}
 	unknown := s.requests + s.orphans - s.weighed
 	in.Weights = Weights{&s.weighed, &unknown}
-	for _, f := range dump.Files {
+	for _, f := range c.from.files {
 		in.Bytes += f.Bytes
 	}
-	for _, t := range dump.Traces {
-		for i := range t.Spans {
-			span := &t.Spans[i]
-			if span.Defect&(ingest.NoStart|ingest.NoEnd) != 0 {
-				continue
-			}
-			start, end := t.Epoch+int64(span.Start), t.Epoch+int64(span.End)
-			if in.Start == nil || start < *in.Start {
-				in.Start = &start
-			}
-			if in.End == nil || end > *in.End {
-				in.End = &end
-			}
-		}
-	}
-	notes := map[ingest.Code]*Note{}
-	for _, n := range dump.Notes {
-		note := Note{Code: n.Code, Count: n.Count, Text: n.Text, Example: Place{File: n.Example.File, Position: n.Example.Position}}
-		if n.Example.Trace != (ingest.TraceID{}) || n.Example.Span != (ingest.SpanID{}) {
-			trace, span := n.Example.Trace, n.Example.Span
-			note.Example.Trace, note.Example.Span = &trace, &span
-		}
-		notes[n.Code] = &note
-	}
-	for _, p := range parts {
-		if p.moved > 0 {
-			in.Skew.Traces++
-			in.Skew.Largest = max(in.Skew.Largest, p.moved)
-		}
-		for _, n := range p.notes {
-			have := notes[n.Code]
-			if have == nil {
-				notes[n.Code] = &n
-				continue
-			}
-			have.Count++
-			if n.Example.place().Before(have.Example.place()) {
-				have.Example = n.Example
-			}
-		}
+	if c.timed {
+		in.Start, in.End = &c.start, &c.end
 	}
 	in.Notes = []Note{}
-	for _, code := range slices.Sorted(maps.Keys(notes)) {
-		in.Notes = append(in.Notes, *notes[code])
+	for _, n := range c.notes.List() {
+		note := Note{Code: n.Code, Count: n.Count, Text: n.Text, Example: Place{File: n.Example.File, Position: n.Example.Position}}
+		if n.Example.Trace != (ingest.TraceID{}) || n.Example.Span != (ingest.SpanID{}) {
+			note.Example.Trace, note.Example.Span = &n.Example.Trace, &n.Example.Span
+		}
+		in.Notes = append(in.Notes, note)
 	}
 	return in
-}
-
-// place is p as ingest has it, for its order.
-func (p Place) place() ingest.Place {
-	q := ingest.Place{File: p.File, Position: p.Position}
-	if p.Trace != nil {
-		q.Trace, q.Span = *p.Trace, *p.Span
-	}
-	return q
 }

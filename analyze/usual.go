@@ -34,7 +34,7 @@ type routeTable struct {
 	full      bool                       // more nodes than are tracked
 	gaps      map[[2]int32]*Sample       // own work between two dependencies, by immediate successors in ok requests
 	gap       map[[2]int32]time.Duration // their medians
-	caps      map[int32][]time.Duration  // by dependency: what each deadline left its tightest call
+	caps      map[int32]*Sample          // by dependency: what each deadline left its tightest call
 }
 
 // A nodeTable counts one node over the ok requests of its route.

@@ -330,12 +330,10 @@ func sortTraces(traces []*Trace) {
 	})
 }
 
-// addTraceNotes counts the notes of traces by code.
-func addTraceNotes(notes *Notes, traces []*Trace) {
-	for _, t := range traces {
-		for _, n := range t.Notes {
-			s := &t.Spans[n.Span]
-			notes.Add(n.Code, Place{File: s.File, Position: s.Position, Trace: t.ID, Span: s.ID})
-		}
+// AddTrace counts the notes of a trace by code.
+func (n *Notes) AddTrace(t *Trace) {
+	for _, m := range t.Notes {
+		s := &t.Spans[m.Span]
+		n.Add(m.Code, Place{File: s.File, Position: s.Position, Trace: t.ID, Span: s.ID})
 	}
 }

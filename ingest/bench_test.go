@@ -93,7 +93,7 @@ func BenchmarkDecodeJSON(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		b.ReportAllocs()
-		s := newSink(Options{Keep: benchKeep}, newResources(), 1)
+		s := newSink(Options{Keep: benchKeep}, newResources(), NewSpooler(0, ""), 1)
 		spans := 0
 		for b.Loop() {
 			spans = 0
@@ -134,7 +134,7 @@ func BenchmarkDecodeProto(b *testing.B) {
 	b.Run("ours", func(b *testing.B) {
 		b.SetBytes(int64(size))
 		b.ReportAllocs()
-		s := newSink(Options{Keep: benchKeep}, newResources(), 1)
+		s := newSink(Options{Keep: benchKeep}, newResources(), NewSpooler(0, ""), 1)
 		spans := 0
 		for b.Loop() {
 			spans = 0

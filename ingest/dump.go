@@ -21,6 +21,14 @@ type Options struct {
 	// Workers is the number of goroutines that decode; 0 means one a
 	// processor. The result does not depend on it.
 	Workers int
+	// Memory is how many bytes the run may use, of which the store takes its part; 0:
+	// any number. Spans that do not fit go to a file in Temp ("": where the system has
+	// its temporary files).
+	Memory int64
+	Temp   string
+	// Watch is the beginning of a name of spans: Store.Watched tells whether there is
+	// one. "": not asked.
+	Watch string
 	// Stdin is read where a path is "-".
 	Stdin io.Reader
 	// Progress, if set, is told from time to time how many of the bytes on disk

@@ -68,7 +68,7 @@ func TestUsualIsGeneral(t *testing.T) {
 func grouped(t *testing.T, s *sink) []*Trace {
 	t.Helper()
 	s.flush()
-	traces, err := group(t.Context(), []*sink{s}, 1)
+	traces, err := newStore([]*sink{s}, s.resources, s.packer.spools[0].of, Options{Workers: 1}).All(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

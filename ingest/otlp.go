@@ -11,7 +11,8 @@ import (
 // that embed this one. It reads exactly what Read does. Files is empty, and the
 // position of a span is its number in td, from 0.
 func FromTraces(td ptrace.Traces, o Options) *Dump {
-	s := newSink(o, newResources(), 1)
+	known, spooler := newResources(), NewSpooler(0, "")
+	s := newSink(o, known, spooler, 1)
 	position := int64(0)
 	for _, rs := range td.ResourceSpans().All() {
 		from := len(s.records)
@@ -30,10 +31,10 @@ func FromTraces(td ptrace.Traces, o Options) *Dump {
 		}
 	}
 	s.flush()
-	d := &Dump{Spans: position}
-	d.Traces, _ = group(context.Background(), []*sink{s}, max(1, o.Workers))
-	addTraceNotes(&s.notes, d.Traces)
-	d.Notes = s.notes.List()
+	o.Memory = 0
+	store := newStore([]*sink{s}, known, spooler, o)
+	store.Spans, store.Notes = position, s.notes.List()
+	d, _ := store.Dump(context.Background()) // nothing is read, and nothing ends it
 	return d
 }
 

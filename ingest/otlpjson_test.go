@@ -11,7 +11,7 @@ import (
 
 // scanJSON decodes text as the content of a file of its own.
 func scanJSON(o Options, text string) *sink {
-	s := newSink(o, newResources(), 1)
+	s := newSink(o, newResources(), NewSpooler(0, ""), 1)
 	t := jsonText{sink: s}
 	t.decode([]byte(text), 0, endOfInput)
 	return s

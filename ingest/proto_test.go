@@ -37,7 +37,7 @@ func f64(number int, v uint64) string {
 }
 
 func scanProto(o Options, message string, cut bool) (*sink, string) {
-	s := newSink(o, newResources(), 1)
+	s := newSink(o, newResources(), NewSpooler(0, ""), 1)
 	p := protoBytes{sink: s}
 	why, _, _ := p.decode([]byte(message), 0, cut)
 	return s, why

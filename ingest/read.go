@@ -13,21 +13,58 @@ import (
 	"sync"
 )
 
-// Read reads all spans of the files, folders and patterns; "-" is o.Stdin. The
-// form of a file is told by its content. What the result holds does not depend
+// Read reads all spans of the files, folders and patterns, whole into memory; "-"
+// is o.Stdin. See Open.
+func Read(ctx context.Context, paths []string, o Options) (*Dump, error) {
+	s, err := Open(ctx, paths, o)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.Dump(ctx)
+}
+
+// Dump assembles all traces of the store, whole in memory.
+func (s *Store) Dump(ctx context.Context) (d *Dump, err error) {
+	d = &Dump{Files: s.Files, Spans: s.Spans}
+	if d.Traces, err = s.All(ctx); err != nil {
+		return nil, err
+	}
+	var notes Notes
+	for _, n := range s.Notes {
+		notes.Merge(n)
+	}
+	if n, ok := s.CutTraces(); ok {
+		notes.Merge(n)
+	}
+	for _, t := range d.Traces {
+		notes.AddTrace(t)
+	}
+	d.Notes = notes.List()
+	return d, nil
+}
+
+// Open reads all spans of the files, folders and patterns; "-" is o.Stdin. The
+// form of a file is told by its content. What the store holds does not depend
 // on the order of the paths, nor on which file a span lies in, apart from
 // Span.File and Span.Position.
 //
-// A bad span costs itself and leaves a note in the result. An error is
-// returned if a path leads nowhere, if no file gave any span, or if ctx ended.
-func Read(ctx context.Context, paths []string, o Options) (*Dump, error) {
+// A bad span costs itself and leaves a note. An error is returned if a path leads
+// nowhere, if no file gave any span, if what does not fit into memory cannot be
+// spilled, or if ctx ended.
+func Open(ctx context.Context, paths []string, o Options) (store *Store, err error) {
 	inputs, err := expand(paths)
 	if err != nil {
 		return nil, err
 	}
 	j := newJob(ctx, inputs, o)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, j.spooler.Close())
+		}
+	}()
 	sinks := j.run()
-	if err := cmp.Or(ctx.Err(), j.err); err != nil {
+	if err := cmp.Or(ctx.Err(), j.err, j.spooler.Err()); err != nil {
 		return nil, err
 	}
 	for _, s := range sinks {
@@ -41,17 +78,14 @@ func Read(ctx context.Context, paths []string, o Options) (*Dump, error) {
 	if err := j.judge(); err != nil {
 		return nil, err
 	}
-	d := &Dump{Files: make([]File, len(inputs))}
+	store = newStore(sinks, j.shared, j.spooler, o)
+	store.Files = make([]File, len(inputs))
 	for i, in := range inputs {
-		d.Files[i] = File{Path: in.path, Bytes: j.bytes[i], Spans: j.found[i].spans}
-		d.Spans += j.found[i].spans
+		store.Files[i] = File{Path: in.path, Bytes: j.bytes[i], Spans: j.found[i].spans}
+		store.Spans += j.found[i].spans
 	}
-	if d.Traces, err = group(ctx, sinks, j.workers); err != nil {
-		return nil, err
-	}
-	addTraceNotes(&j.notes, d.Traces)
-	d.Notes = j.notes.List()
-	return d, nil
+	store.Notes = j.notes.List()
+	return store, nil
 }
 
 func (f *found) add(g found) {
@@ -70,6 +104,7 @@ type job struct {
 	inputs   []input
 	units    chan unit
 	shared   *resources
+	spooler  *Spooler
 	notes    Notes // of the reading goroutine, later of all
 	found    []found
 	bytes    []int64 // read, by file
@@ -88,7 +123,7 @@ const maxInFlight = 32 << 20
 func newJob(ctx context.Context, inputs []input, o Options) *job {
 	j := &job{
 		ctx: ctx, o: o, workers: o.Workers,
-		inputs: inputs, shared: newResources(), tell: tell,
+		inputs: inputs, shared: newResources(), tell: tell, spooler: NewSpooler(o.Memory/4, o.Temp),
 		found: make([]found, len(inputs)), bytes: make([]int64, len(inputs)),
 	}
 	if j.workers <= 0 {
@@ -112,12 +147,12 @@ func (j *job) run() []*sink {
 	sinks := make([]*sink, j.workers)
 	var running sync.WaitGroup
 	for i := range sinks {
-		w := &worker{job: j, sink: newSink(j.o, j.shared, len(j.inputs))}
+		w := &worker{job: j, sink: newSink(j.o, j.shared, j.spooler, len(j.inputs))}
 		sinks[i] = w.sink
 		running.Go(w.run)
 	}
 	for i := range j.inputs {
-		if j.ctx.Err() != nil || j.err != nil {
+		if j.ctx.Err() != nil || j.err != nil || j.spooler.Err() != nil {
 			break
 		}
 		j.found[i].refused = j.readFile(i)

@@ -2,6 +2,9 @@ package ingest
 
 import (
 	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
 	"time"
 	"unsafe"
 )
@@ -12,22 +15,63 @@ type record struct {
 	span  Span
 }
 
-// A compact record is what waits until its trace is whole: a third of a record,
-// since what spans have in common is kept once. It holds no pointer, so the
-// garbage collector never looks into it, which was a quarter of the time of
-// reading. Workers decode into a few records that stay in the cache, and pack
-// them after each message.
-type compact struct {
-	trace                     TraceID
-	id, parentID              SpanID
-	start, end                time.Duration
-	position                  int64
-	name, attrs, origin, rare uint32 // indexes in the packer
-	at                        int32  // index of the trace among those of the partition, see group
-	kind                      Kind
-	status                    Status
-	defect                    Defect
-	followsFrom               bool
+// A packer writes the records of one worker to the spools of their partitions.
+// What records have in common is in the tables of the packer and stands in the
+// record as a number: about 55 bytes a span are left, in blocks without a pointer,
+// which the garbage collector never looks into.
+//
+// A packed record is:
+//
+//	size     uvarint  of what follows
+//	trace    16 bytes
+//	start    8 bytes  little-endian, Unix nanoseconds
+//	id       8 bytes
+//	kind     1 byte
+//	flags    1 byte   see hasParent; status in the lowest two bits
+//	parent   8 bytes  with hasParent
+//	length   varint   end - start
+//	position uvarint
+//	origin   uvarint  2 x number in the table, else 1 and file, scope, resource
+//	name     text
+//	attrs    list
+//	         text, text, events, links: status text and trace state, with hasRare
+//
+// A text is 2 x its number in the table, else 2 x its length + 1 and its bytes. A
+// list of attributes is 2 x its number in the table, else 2 x its length + 1 and a text
+// for each key and value. What is seen for the second time gets into a table, as
+// long as there is room: values that are all different never fill it.
+type packer struct {
+	spools [partitions + 1]*Spool
+	tables
+	known *resources
+
+	// What was seen lately, by its address: equal texts and lists of one sink
+	// nearly always lie at one.
+	textAt     [1 << 12]seenText
+	listAt     [1 << 10]seenList
+	origin     origin // the last
+	originRef  uint64
+	originAt   map[origin]uint64
+	packed     []byte
+	tableBytes int
+}
+
+// tables are what numbers in packed records stand for. The first text is empty,
+// and so is the first list.
+type tables struct {
+	texts   []string
+	lists   [][]Attr
+	origins []origin
+}
+
+type seenText struct {
+	text string
+	ref  uint64 // 0: not in the table
+}
+
+type seenList struct {
+	list []Attr
+	ref  uint64
 }
 
 // An origin is what the spans of one exporter have in common.
@@ -37,150 +81,353 @@ type origin struct {
 	resource *Resource
 }
 
-// A rare is what most spans do not have.
-type rare struct {
-	statusText, traceState string
-	events                 []Event
-	links                  []Link
-}
-
-// A packer packs records. It keeps those of a partition together, which lets
-// partitions be grouped in parallel, each with an index that fits the cache.
-type packer struct {
-	parts [partitions + 1][]run
-
-	names   []string
-	attrs   [][]Attr
-	origins []origin
-	rares   []rare // the first is empty
-
-	// Where a name and a list of attributes was put lately, by its address:
-	// equal ones of one sink nearly always lie at one. The value is the index.
-	nameAt, attrsAt [1 << 10]uint32
-	originAt        map[origin]uint32
-	lastOrigin      uint32
-	lastRare        uint32 // the last without events and links
-}
-
-// A run is some records of one packer.
-type run struct {
-	*packer
-	records []compact
-}
+const (
+	hasParent = 1 << (iota + 2)
+	hasRare
+	followsFromFlag
+	firstDefect // three bits
+)
 
 const (
 	// partitions is by how many parts traces are grouped. Spans without a
 	// trace id lie in one more.
 	partitions = 64
-	// runLength is how many records lie in one run at most.
-	runLength = 512
+	// maxTable is how many entries a table of a packer has, and maxTableBytes how many
+	// bytes of text all have together.
+	maxTable      = 1 << 16
+	maxTableBytes = 8 << 20
 )
 
-func newPacker() *packer {
-	return &packer{names: []string{""}, attrs: [][]Attr{nil}, rares: make([]rare, 1), originAt: make(map[origin]uint32)}
+func newPacker(to *Spooler, known *resources) *packer {
+	p := &packer{tables: tables{texts: []string{""}, lists: [][]Attr{nil}}, known: known, originAt: make(map[origin]uint64)}
+	for i := range p.spools {
+		p.spools[i] = to.NewSpool()
+	}
+	return p
 }
 
-// partition mixes all bytes: ids may be time-stamps in front and zeros behind.
-func (id *TraceID) partition() int {
-	a, b := id.halves()
+// hash mixes all bytes: ids may be time-stamps in front and zeros behind. Traces
+// are in the order of it. A span without a trace id is a trace of its own, for
+// which its start and id have to do.
+func (r *recordKey) hash() uint64 {
+	a, b := binary.LittleEndian.Uint64(r.trace[:8]), binary.LittleEndian.Uint64(r.trace[8:])
 	if a|b == 0 {
+		a, b = uint64(r.start), binary.LittleEndian.Uint64(r.id[:])
+	}
+	return mix(a, b)
+}
+
+// A recordKey is what a packed record begins with.
+type recordKey struct {
+	trace TraceID
+	start time.Duration
+	id    SpanID
+}
+
+func (r *recordKey) partition() int {
+	if r.trace == (TraceID{}) {
 		return partitions
 	}
-	return int(mix(a, b) >> 58)
+	return int(r.hash() >> 58)
 }
 
-// halves returns the id as two numbers.
-func (id *TraceID) halves() (uint64, uint64) {
-	return binary.LittleEndian.Uint64(id[:8]), binary.LittleEndian.Uint64(id[8:])
-}
-
-func (p *packer) add(r *record) {
-	runs := &p.parts[r.trace.partition()]
-	last := len(*runs) - 1
-	if last < 0 || len((*runs)[last].records) == cap((*runs)[last].records) {
-		size := 16
-		if last >= 0 {
-			size = min(runLength, 2*cap((*runs)[last].records))
+// add packs a record.
+func (p *packer) add(r *record) error {
+	s := &r.span
+	flags := byte(s.Status) & 3
+	flags |= byte(s.Defect) * firstDefect
+	if s.ParentID != (SpanID{}) {
+		flags |= hasParent
+	}
+	if s.FollowsFrom {
+		flags |= followsFromFlag
+	}
+	rare := s.StatusText != "" || s.TraceState != "" || s.Events != nil || s.Links != nil
+	if rare {
+		flags |= hasRare
+	}
+	const sizeRoom = binary.MaxVarintLen32
+	b := append(p.packed[:0], make([]byte, sizeRoom)...)
+	b = append(b, r.trace[:]...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(s.Start))
+	b = append(b, s.ID[:]...)
+	b = append(b, byte(s.Kind), flags)
+	if flags&hasParent != 0 {
+		b = append(b, s.ParentID[:]...)
+	}
+	b = binary.AppendVarint(b, int64(s.End-s.Start))
+	b = binary.AppendUvarint(b, uint64(s.Position))
+	b = p.appendOrigin(b, s)
+	b = p.appendText(b, s.Name)
+	b = p.appendList(b, s.Attrs)
+	if rare {
+		b = p.appendText(b, s.StatusText)
+		b = p.appendText(b, s.TraceState)
+		b = binary.AppendUvarint(b, uint64(len(s.Events)))
+		for i := range s.Events {
+			b = p.appendText(b, s.Events[i].Name)
+			b = binary.LittleEndian.AppendUint64(b, uint64(s.Events[i].At))
+			b = p.appendList(b, s.Events[i].Attrs)
 		}
-		*runs = append(*runs, run{p, make([]compact, 0, size)})
-		last++
-	}
-	s, to := &r.span, &(*runs)[last]
-	to.records = append(to.records, compact{
-		trace: r.trace, id: s.ID, parentID: s.ParentID, start: s.Start, end: s.End, position: s.Position,
-		name: p.name(s.Name), attrs: p.list(s.Attrs), origin: p.originOf(s), rare: p.rareOf(s),
-		kind: s.Kind, status: s.Status, defect: s.Defect, followsFrom: s.FollowsFrom,
-	})
-}
-
-func (p *packer) name(name string) uint32 {
-	if name == "" {
-		return 0
-	}
-	address := unsafe.StringData(name)
-	slot := &p.nameAt[mix(uint64(uintptr(unsafe.Pointer(address))), 0)%uint64(len(p.nameAt))]
-	if have := p.names[*slot]; unsafe.StringData(have) != address || len(have) != len(name) {
-		*slot = uint32(len(p.names))
-		p.names = append(p.names, name)
-	}
-	return *slot
-}
-
-func (p *packer) list(attrs []Attr) uint32 {
-	if len(attrs) == 0 {
-		return 0
-	}
-	address := unsafe.SliceData(attrs)
-	slot := &p.attrsAt[mix(uint64(uintptr(unsafe.Pointer(address))), 0)%uint64(len(p.attrsAt))]
-	if have := p.attrs[*slot]; unsafe.SliceData(have) != address || len(have) != len(attrs) {
-		*slot = uint32(len(p.attrs))
-		p.attrs = append(p.attrs, attrs)
-	}
-	return *slot
-}
-
-func (p *packer) originOf(s *Span) uint32 {
-	if len(p.origins) > 0 {
-		if o := &p.origins[p.lastOrigin]; o.resource == s.Resource && o.scope == s.Scope && o.file == s.File {
-			return p.lastOrigin
+		b = binary.AppendUvarint(b, uint64(len(s.Links)))
+		for i := range s.Links {
+			b = append(append(b, s.Links[i].TraceID[:]...), s.Links[i].SpanID[:]...)
 		}
 	}
-	key := origin{file: s.File, scope: s.Scope, resource: s.Resource}
-	at, ok := p.originAt[key]
-	if !ok {
-		at = uint32(len(p.origins))
-		p.origins = append(p.origins, key)
-		p.originAt[key] = at
+	p.packed = b
+	if uint64(len(b)) > math.MaxInt32 { // not while a value is at most 256 MiB
+		return nil
 	}
-	p.lastOrigin = at
-	return at
+	var size [sizeRoom]byte
+	n := binary.PutUvarint(size[:], uint64(len(b)-sizeRoom))
+	from := sizeRoom - n
+	copy(b[from:], size[:n])
+	at := recordKey{r.trace, s.Start, s.ID}
+	return p.spools[at.partition()].Put(b[from:])
 }
 
-func (p *packer) rareOf(s *Span) uint32 {
-	if s.StatusText == "" && s.TraceState == "" && s.Events == nil && s.Links == nil {
-		return 0
+// admit reports whether a table of n entries has room for one more, with so many
+// bytes of text.
+func (p *packer) admit(n, bytes int) bool {
+	if n >= maxTable || p.tableBytes+bytes > maxTableBytes {
+		return false
 	}
-	alone := s.Events != nil || s.Links != nil
-	if last := &p.rares[p.lastRare]; !alone && last.statusText == s.StatusText && last.traceState == s.TraceState {
-		return p.lastRare
-	}
-	at := uint32(len(p.rares))
-	p.rares = append(p.rares, rare{statusText: s.StatusText, traceState: s.TraceState, events: s.Events, links: s.Links})
-	if !alone {
-		p.lastRare = at
-	}
-	return at
+	p.tableBytes += bytes
+	return true
 }
 
-// unpack fills in the span, which is zero.
-func (p *packer) unpack(r *compact, s *Span) {
-	s.ID, s.ParentID = r.id, r.parentID
-	s.Parent, s.Kind, s.Status, s.Defect, s.FollowsFrom = -1, r.kind, r.status, r.defect, r.followsFrom
-	s.Start, s.End, s.Position = r.start, r.end, r.position
-	s.Name, s.Attrs = p.names[r.name], p.attrs[r.attrs]
-	o := &p.origins[r.origin]
-	s.Scope, s.Resource, s.File = o.scope, o.resource, o.file
-	if r.rare != 0 {
-		s.StatusText, s.TraceState, s.Events, s.Links = p.rares[r.rare].statusText, p.rares[r.rare].traceState, p.rares[r.rare].events, p.rares[r.rare].links
+func (p *packer) appendText(b []byte, text string) []byte {
+	if text == "" {
+		return append(b, 0)
+	}
+	address := unsafe.StringData(text)
+	at := &p.textAt[mix(uint64(uintptr(unsafe.Pointer(address))), 0)%uint64(len(p.textAt))]
+	if unsafe.StringData(at.text) == address && len(at.text) == len(text) {
+		if at.ref == 0 && p.admit(len(p.texts), len(text)) {
+			at.ref = uint64(len(p.texts))
+			p.texts = append(p.texts, strings.Clone(text))
+		}
+		if at.ref != 0 {
+			return binary.AppendUvarint(b, 2*at.ref)
+		}
+	} else {
+		*at = seenText{text: text}
+	}
+	b = binary.AppendUvarint(b, 2*uint64(len(text))+1)
+	return append(b, text...)
+}
+
+func (p *packer) appendList(b []byte, list []Attr) []byte {
+	if len(list) == 0 {
+		return append(b, 0)
+	}
+	address := unsafe.SliceData(list)
+	at := &p.listAt[mix(uint64(uintptr(unsafe.Pointer(address))), 0)%uint64(len(p.listAt))]
+	if unsafe.SliceData(at.list) == address && len(at.list) == len(list) {
+		if at.ref == 0 && p.admit(len(p.lists), listBytes(list)) {
+			at.ref = uint64(len(p.lists))
+			p.lists = append(p.lists, cloneList(list))
+		}
+		if at.ref != 0 {
+			return binary.AppendUvarint(b, 2*at.ref)
+		}
+	} else {
+		*at = seenList{list: list}
+	}
+	return p.appendAttrs(b, list)
+}
+
+func (p *packer) appendAttrs(b []byte, list []Attr) []byte {
+	b = binary.AppendUvarint(b, 2*uint64(len(list))+1)
+	for i := range list {
+		b = p.appendText(b, list[i].Key)
+		b = p.appendText(b, list[i].Value)
+	}
+	return b
+}
+
+func listBytes(list []Attr) (n int) {
+	for i := range list {
+		n += len(list[i].Value) + int(unsafe.Sizeof(list[i]))
+	}
+	return n
+}
+
+// cloneList copies a list and its values, which may lie among others that nobody
+// else needs. Keys are few.
+func cloneList(list []Attr) []Attr {
+	own := slices.Clone(list)
+	for i := range own {
+		own[i].Key, own[i].Value = strings.Clone(own[i].Key), strings.Clone(own[i].Value)
+	}
+	return own
+}
+
+func (p *packer) appendOrigin(b []byte, s *Span) []byte {
+	o := origin{s.File, s.Scope, s.Resource}
+	if o == p.origin && len(p.origins) > 0 {
+		return binary.AppendUvarint(b, p.originRef)
+	}
+	ref, ok := p.originAt[o]
+	if !ok && (s.Resource == nil || p.known.hold(s.Resource)) && p.admit(len(p.origins), 0) {
+		ref = 2 * uint64(len(p.origins))
+		p.origins = append(p.origins, o)
+		p.originAt[o] = ref
+		ok = true
+	}
+	if ok {
+		p.origin, p.originRef = o, ref
+		return binary.AppendUvarint(b, ref)
+	}
+	b = append(b, 1)
+	b = p.appendText(b, s.File)
+	b = p.appendText(b, s.Scope)
+	if s.Resource == nil {
+		return append(b, 0)
+	}
+	b = append(b, 1)
+	b = p.appendText(b, s.Resource.Service)
+	return p.appendAttrs(b, s.Resource.Attrs)
+}
+
+// An unpacker reads packed records back. Its texts lie in the blocks of the
+// records, and its lists where it has put them.
+type unpacker struct {
+	known *resources
+	own   map[string]*Resource // those that are not known, by their key
+	owner owner
+	attrs []Attr // room for lists to come
+
+	*tables
+	b []byte
+}
+
+// header reads the key of the record that b begins with, and the record's size
+// with the size in front.
+func header(b []byte) (p recordKey, size int) {
+	n, width := binary.Uvarint(b)
+	at := b[width:]
+	copy(p.trace[:], at)
+	p.start = time.Duration(binary.LittleEndian.Uint64(at[16:]))
+	copy(p.id[:], at[24:])
+	return p, width + int(n)
+}
+
+// span reads the record that b begins with into s, which is zero.
+func (u *unpacker) span(b []byte, by *tables, s *Span) {
+	_, width := binary.Uvarint(b)
+	u.b, u.tables = b[width+16:], by
+	s.Start = time.Duration(u.fixed())
+	copy(s.ID[:], u.b)
+	s.Kind = Kind(u.b[8])
+	flags := u.b[9]
+	u.b = u.b[10:]
+	s.Parent, s.Status, s.Defect, s.FollowsFrom = -1, Status(flags&3), Defect(flags/firstDefect), flags&followsFromFlag != 0
+	if flags&hasParent != 0 {
+		copy(s.ParentID[:], u.b)
+		u.b = u.b[8:]
+	}
+	s.End = s.Start + time.Duration(u.varint())
+	s.Position = int64(u.uvarint())
+	u.origin(s)
+	s.Name = u.text()
+	s.Attrs = u.list()
+	if flags&hasRare == 0 {
+		return
+	}
+	s.StatusText, s.TraceState = u.text(), u.text()
+	if n := u.uvarint(); n > 0 {
+		s.Events = make([]Event, n)
+		for i := range s.Events {
+			e := &s.Events[i]
+			e.Name = u.text()
+			e.At = time.Duration(u.fixed())
+			e.Attrs = u.list()
+		}
+	}
+	if n := u.uvarint(); n > 0 {
+		s.Links = make([]Link, n)
+		for i := range s.Links {
+			copy(s.Links[i].TraceID[:], u.b)
+			copy(s.Links[i].SpanID[:], u.b[16:])
+			u.b = u.b[24:]
+		}
+	}
+}
+
+func (u *unpacker) fixed() uint64 {
+	v := binary.LittleEndian.Uint64(u.b)
+	u.b = u.b[8:]
+	return v
+}
+
+func (u *unpacker) uvarint() uint64 {
+	if v := u.b[0]; v < 0x80 {
+		u.b = u.b[1:]
+		return uint64(v)
+	}
+	v, n := binary.Uvarint(u.b)
+	u.b = u.b[n:]
+	return v
+}
+
+func (u *unpacker) varint() int64 {
+	v, n := binary.Varint(u.b)
+	u.b = u.b[n:]
+	return v
+}
+
+func (u *unpacker) text() string {
+	v := u.uvarint()
+	if v&1 == 0 {
+		return u.texts[v/2]
+	}
+	n := int(v / 2)
+	text := unsafe.String(&u.b[0], n) // nobody writes to a block that was read
+	u.b = u.b[n:]
+	return text
+}
+
+func (u *unpacker) list() []Attr {
+	v := u.uvarint()
+	if v&1 == 0 {
+		return u.lists[v/2]
+	}
+	n := int(v / 2)
+	if len(u.attrs) < n {
+		u.attrs = make([]Attr, max(512, n))
+	}
+	list := u.attrs[:n:n]
+	u.attrs = u.attrs[n:]
+	for i := range list {
+		list[i].Key = u.text()
+		list[i].Value = u.text()
+	}
+	return list
+}
+
+func (u *unpacker) origin(s *Span) {
+	if v := u.uvarint(); v&1 == 0 {
+		o := &u.origins[v/2]
+		s.File, s.Scope, s.Resource = o.file, o.scope, o.resource
+		return
+	}
+	s.File, s.Scope = u.text(), u.text()
+	if u.uvarint() == 0 {
+		return
+	}
+	o := &u.owner
+	o.service = u.text()
+	o.attrs = append(o.attrs[:0], u.list()...)
+	key := o.identity()
+	if s.Resource = u.known.find(key); s.Resource != nil {
+		return
+	}
+	if s.Resource = u.own[string(key)]; s.Resource == nil {
+		if u.own == nil {
+			u.own = make(map[string]*Resource)
+		}
+		s.Resource = &Resource{Service: o.service, Attrs: slices.Clip(slices.Clone(o.attrs))}
+		u.own[string(key)] = s.Resource
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unsafe"
@@ -24,7 +25,9 @@ type sink struct {
 	index int    // of that file
 
 	records []record // since the last flush
-	packer  *packer  // all before
+	packer  *packer  // of all before
+	watch   string   // see Options.Watch; "": seen, or not asked for
+	watched bool
 	notes   Notes
 	found   []found // by file
 
@@ -57,8 +60,8 @@ type owner struct {
 	key     []byte
 }
 
-func newSink(o Options, shared *resources, files int) *sink {
-	s := &sink{keep: newKeeper(o.Keep), links: o.Links, resources: shared, packer: newPacker(), cache: newTexts(), lists: new(lists), shapes: new(shapes), found: make([]found, files)}
+func newSink(o Options, shared *resources, to *Spooler, files int) *sink {
+	s := &sink{keep: newKeeper(o.Keep), links: o.Links, watch: o.Watch, resources: shared, packer: newPacker(to, shared), cache: newTexts(), lists: new(lists), shapes: new(shapes), found: make([]found, files)}
 	if len(o.Events) > 0 {
 		s.events = newKeeper(o.Events)
 	}
@@ -69,10 +72,16 @@ func newSink(o Options, shared *resources, files int) *sink {
 // flush packs the records. It is called between messages only: decoders reach
 // back into s.records.
 func (s *sink) flush() {
+	defer func() { s.records = s.records[:0] }()
 	for i := range s.records {
-		s.packer.add(&s.records[i])
+		r := &s.records[i]
+		if s.watch != "" && strings.HasPrefix(r.span.Name, s.watch) {
+			s.watch, s.watched = "", true
+		}
+		if s.packer.add(r) != nil {
+			return // the spooler knows why
+		}
 	}
-	s.records = s.records[:0]
 }
 
 // unreadable notes n bytes at the offset that are no span.
@@ -274,20 +283,39 @@ func sortAttrs(attrs []Attr) []Attr {
 	return attrs[:n]
 }
 
-// resources holds every resource of a dump once.
+// resources holds every resource of a dump once, up to maxResources.
 type resources struct {
 	mu    sync.Mutex
 	byKey map[string]*Resource
+	held  map[*Resource]struct{}
 }
 
-func newResources() *resources { return &resources{byKey: make(map[string]*Resource)} }
+// maxResources is how many resources are held once for the whole dump. Those
+// beyond are one within their trace.
+const maxResources = 1 << 16
+
+func newResources() *resources {
+	return &resources{byKey: make(map[string]*Resource), held: make(map[*Resource]struct{})}
+}
+
+// find is the resource with the key; nil: it is not held.
+func (s *resources) find(key []byte) *Resource {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byKey[string(key)]
+}
+
+func (s *resources) hold(r *Resource) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.held[r]
+	return ok
+}
 
 func (o *owner) reset() { o.service, o.attrs = "", o.attrs[:0] }
 
-// resource returns the one Resource with the content of s.owner.
-func (s *sink) resource() *Resource {
-	o := &s.owner
-	o.attrs = sortAttrs(o.attrs)
+// identity is the content of the owner, whose attributes are sorted.
+func (o *owner) identity() []byte {
 	o.key = binary.AppendUvarint(o.key[:0], uint64(len(o.service)))
 	o.key = append(o.key, o.service...)
 	for _, a := range o.attrs {
@@ -296,12 +324,23 @@ func (s *sink) resource() *Resource {
 		o.key = binary.AppendUvarint(o.key, uint64(len(a.Value)))
 		o.key = append(o.key, a.Value...)
 	}
-	s.resources.mu.Lock()
-	defer s.resources.mu.Unlock()
-	r := s.resources.byKey[string(o.key)]
+	return o.key
+}
+
+// resource returns the one Resource with the content of s.owner.
+func (s *sink) resource() *Resource {
+	o, held := &s.owner, s.resources
+	o.attrs = sortAttrs(o.attrs)
+	key := o.identity()
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	r := held.byKey[string(key)]
 	if r == nil {
 		r = &Resource{Service: o.service, Attrs: slices.Clip(slices.Clone(o.attrs))}
-		s.resources.byKey[string(o.key)] = r
+		if len(held.byKey) < maxResources {
+			held.byKey[string(key)] = r
+			held.held[r] = struct{}{}
+		}
 	}
 	return r
 }

@@ -21,7 +21,7 @@ func (w *worker) run() {
 	w.json = &jsonText{sink: w.sink}
 	w.proto = &protoBytes{sink: w.sink}
 	for u := range w.units {
-		if w.ctx.Err() == nil {
+		if w.ctx.Err() == nil && w.spooler.Err() == nil {
 			w.file, w.index = u.path, u.file
 			u.decode(w, u)
 			w.flush()

@@ -64,12 +64,18 @@ func (a *app) analyzeCommand() *cobra.Command {
 }
 
 func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) error {
-	policy, out, dump, err := a.load(ctx, &f.sourceFlags, paths)
+	policy, out, store, err := a.load(ctx, &f.sourceFlags, paths)
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	result := &analyze.Run(dump, f.analysis(policy)).Report
+	defer store.Close()
+	analysis, err := analyze.RunStore(ctx, store, f.analysis(policy))
+	if err != nil {
+		return err
+	}
+	defer analysis.Close()
+	result := &analysis.Report
 	if err := f.picked(result); err != nil {
 		return err
 	}

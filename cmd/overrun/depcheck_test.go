@@ -18,13 +18,14 @@ var layers = []string{"cmd/overrun", "report", "analyze", "ingest"}
 
 // modules are the only modules that code may import, each by its packages.
 var modules = map[string][]string{
-	"github.com/cheggaaa/pb/v3":           {"cmd/overrun"},
-	"github.com/spf13/cobra":              {"cmd/overrun"},
-	"golang.org/x/term":                   {"cmd/overrun"},
-	"github.com/olekukonko/tablewriter":   {"report"},
-	"go.yaml.in/yaml/v3":                  {"analyze"},
-	"github.com/klauspost/compress":       {"ingest"},
-	"go.opentelemetry.io/collector/pdata": {"ingest"},
+	"github.com/KimMachineGun/automemlimit": {"cmd/overrun"},
+	"github.com/cheggaaa/pb/v3":             {"cmd/overrun"},
+	"github.com/spf13/cobra":                {"cmd/overrun"},
+	"golang.org/x/term":                     {"cmd/overrun"},
+	"github.com/olekukonko/tablewriter":     {"report"},
+	"go.yaml.in/yaml/v3":                    {"analyze"},
+	"github.com/klauspost/compress":         {"ingest"},
+	"go.opentelemetry.io/collector/pdata":   {"ingest"},
 }
 
 // testModules are the modules that every test may import besides.

@@ -20,6 +20,8 @@ type sourceFlags struct {
 	policy   string        // "": none
 	maxSkew  time.Duration
 	workers  int    // 0: one a processor
+	memory   int64  // bytes; 0: half of the machine's
+	temp     string // "": the system's
 	output   string // "", "-": standard output
 	link     string // "": ids without links
 	format   string
@@ -54,14 +56,18 @@ func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
 	flags.StringVar(&f.pick.Route, "route", "", "only requests of routes that match `GLOB`")
 	flags.Var(&durationValue{to: &f.maxSkew}, "max-skew", "move no clock by more than `TIME`; 0s: move none")
 	flags.VarP(&countValue{to: &f.workers}, "jobs", "j", "work on `N` processors; 0: on all. The output does not depend on it")
+	flags.Var(&sizeValue{&f.memory}, "memory", "use at most `SIZE` of memory, such as 512MiB or 25%; what does not fit goes to a\nfile in --temp. Half of the machine's if not given. The output does not depend on it,\nunless a single trace is larger: a note says so")
+	flags.StringVar(&f.temp, "temp", "", "`FOLDER` for what does not fit into memory; it is gone when the run ends, however")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar, no summary on standard error")
 	complete(cmd, "format", formats)
+	_ = cmd.MarkFlagDirname("temp")
 	_ = cmd.MarkFlagFilename("policy", "yaml", "yml") // fails only if the flag is unknown
 }
 
 // analysis gives the options of the analysis.
 func (f *sourceFlags) analysis(policy *analyze.Policy) analyze.Options {
-	o := analyze.Options{Policy: policy, Deadline: f.deadline, MaxSkew: f.maxSkew, Workers: f.workers, Pick: f.pick}
+	o := analyze.Options{Policy: policy, Deadline: f.deadline, MaxSkew: f.maxSkew, Workers: f.workers, Pick: f.pick,
+		Memory: f.memory, Temp: f.temp}
 	if o.MaxSkew == 0 {
 		o.MaxSkew = -1 // none is moved; 0 would be the default
 	}

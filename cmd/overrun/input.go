@@ -27,15 +27,17 @@ func readPolicy(path string) (*analyze.Policy, error) {
 }
 
 // read reads dumps, and of them what the analysis with a policy needs. On a terminal it shows how far it is, and what it read.
-func (a *app) read(ctx context.Context, f *sourceFlags, policy *analyze.Policy, paths []string) (*ingest.Dump, error) {
-	o := ingest.Options{Keep: analyze.Keep(policy), Events: analyze.Events(policy), Links: true, Workers: f.workers, Stdin: a.stdin}
+func (a *app) read(ctx context.Context, f *sourceFlags, policy *analyze.Policy, paths []string) (*ingest.Store, error) {
+	f.memory = limitMemory(f.memory)
+	o := ingest.Options{Keep: analyze.Keep(policy), Events: analyze.Events(policy), Links: true, Watch: analyze.Watch,
+		Workers: f.workers, Memory: f.memory, Temp: f.temp, Stdin: a.stdin}
 	shown := !f.quiet && isTerminal(a.stderr)
 	var bar *pb.ProgressBar
 	if shown && os.Getenv("TERM") != "dumb" {
 		bar = pb.New64(0).SetWriter(a.stderr).Set(pb.Bytes, true).Set(pb.Terminal, true).Set(pb.CleanOnFinish, true).Start()
 		o.Progress = func(read, total int64) { bar.SetTotal(total).SetCurrent(read) }
 	}
-	dump, err := ingest.Read(ctx, paths, o)
+	store, err := ingest.Open(ctx, paths, o)
 	if bar != nil {
 		bar.Finish()
 	}
@@ -43,9 +45,9 @@ func (a *app) read(ctx context.Context, f *sourceFlags, policy *analyze.Policy, 
 		return nil, err
 	}
 	if shown {
-		fmt.Fprintf(a.stderr, "overrun: read %s, %s, %s\n", counted(len(dump.Files), "file"), counted(int(dump.Spans), "span"), counted(len(dump.Traces), "trace"))
+		fmt.Fprintf(a.stderr, "overrun: read %s, %s\n", counted(len(store.Files), "file"), counted(int(store.Spans), "span"))
 	}
-	return dump, nil
+	return store, nil
 }
 
 // isTerminal reports whether w is a terminal.
@@ -68,8 +70,8 @@ func counted(n int, noun string) string {
 
 // load reads the policy, opens the output, and reads the dumps, in this order: what
 // is wrong with the first two shows before a long read. The output is the
-// caller's to discard.
-func (a *app) load(ctx context.Context, f *sourceFlags, paths []string) (*analyze.Policy, *output, *ingest.Dump, error) {
+// caller's to discard, and the store to close.
+func (a *app) load(ctx context.Context, f *sourceFlags, paths []string) (*analyze.Policy, *output, *ingest.Store, error) {
 	policy, err := readPolicy(f.policy)
 	if err != nil {
 		return nil, nil, nil, err
@@ -78,10 +80,10 @@ func (a *app) load(ctx context.Context, f *sourceFlags, paths []string) (*analyz
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	dump, err := a.read(ctx, f, policy, paths)
+	store, err := a.read(ctx, f, policy, paths)
 	if err != nil {
 		out.discard()
 		return nil, nil, nil, err
 	}
-	return policy, out, dump, nil
+	return policy, out, store, nil
 }

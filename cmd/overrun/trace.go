@@ -65,16 +65,21 @@ func (a *app) traceCommand() *cobra.Command {
 }
 
 func runTrace(ctx context.Context, a *app, f *traceFlags, paths []string) error {
-	policy, out, dump, err := a.load(ctx, &f.sourceFlags, paths)
+	policy, out, store, err := a.load(ctx, &f.sourceFlags, paths)
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	traces, err := chooseTraces(dump.Traces, f.ids)
+	defer store.Close()
+	traces, err := chooseTraces(ctx, store, f.ids)
 	if err != nil {
 		return err
 	}
-	analysis := analyze.Run(dump, f.analysis(policy))
+	analysis, err := analyze.RunStore(ctx, store, f.analysis(policy))
+	if err != nil {
+		return err
+	}
+	defer analysis.Close()
 	if err := f.picked(&analysis.Report); err != nil {
 		return err
 	}
@@ -103,25 +108,21 @@ func runTrace(ctx context.Context, a *app, f *traceFlags, paths []string) error 
 	return out.commit()
 }
 
-// chooseTraces gives the traces that ids name, in their order in the dump; all
-// without ids.
-func chooseTraces(traces []*ingest.Trace, ids []string) ([]*ingest.Trace, error) {
-	if len(ids) == 0 {
-		return traces, nil
-	}
+// chooseTraces gives the traces that ids name, by id; all without ids.
+func chooseTraces(ctx context.Context, store *ingest.Store, ids []string) ([]*ingest.Trace, error) {
 	hits := make([]int, len(ids))
-	var chosen []*ingest.Trace
-	for _, t := range traces {
-		name, wanted := t.ID.String(), false
+	chosen, err := store.Choose(ctx, func(trace ingest.TraceID) bool {
+		name, wanted := trace.String(), len(ids) == 0
 		for i, id := range ids {
 			if strings.HasPrefix(name, id) {
 				hits[i]++
 				wanted = true
 			}
 		}
-		if wanted {
-			chosen = append(chosen, t)
-		}
+		return wanted
+	})
+	if err != nil {
+		return nil, err
 	}
 	for i, id := range ids {
 		whole := len(id) == len(ingest.TraceID{}.String())

@@ -1,0 +1,480 @@
+package analyze
+
+import (
+	"encoding/binary"
+	"strings"
+	"sync"
+	"time"
+
+	"overrun/ingest"
+)
+
+// Requests are stored between the passes as bytes: about 35 a span, in memory or
+// spilled, where the types of request.go and call.go take ten times as much. What
+// is stored is what a trace yields by itself; what is decided from all traces is
+// not, nor what only traced needs.
+
+// symbols numbers texts. The first is "".
+type symbols struct {
+	mu    sync.Mutex
+	index map[string]uint32
+	texts []string
+}
+
+func newSymbols() *symbols { return &symbols{index: map[string]uint32{"": 0}, texts: []string{""}} }
+
+// number is the number of a text, and the text as it is kept.
+func (s *symbols) number(text string) (uint32, string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, ok := s.index[text]
+	if !ok {
+		text = strings.Clone(text) // it may lie in a block of spans
+		n = uint32(len(s.texts))
+		s.index[text] = n
+		s.texts = append(s.texts, text)
+	}
+	return n, s.texts[n]
+}
+
+// A requestWriter stores requests. It is for one goroutine.
+type requestWriter struct {
+	symbols *symbols
+	seen    map[string]uint32 // of symbols, without its lock
+	b       []byte
+}
+
+// maxSeen is how many symbols a writer looks up by itself.
+const maxSeen = 1 << 14
+
+func newRequestWriter(s *symbols) *requestWriter {
+	return &requestWriter{symbols: s, seen: map[string]uint32{}}
+}
+
+func (w *requestWriter) text(text string) {
+	if text == "" {
+		w.b = append(w.b, 0)
+		return
+	}
+	n, ok := w.seen[text]
+	if !ok {
+		n, text = w.symbols.number(text)
+		if len(w.seen) >= maxSeen {
+			clear(w.seen)
+		}
+		w.seen[text] = n
+	}
+	w.b = binary.AppendUvarint(w.b, uint64(n))
+}
+
+func (w *requestWriter) number(v int64)        { w.b = binary.AppendVarint(w.b, v) }
+func (w *requestWriter) count(v int)           { w.b = binary.AppendUvarint(w.b, uint64(v)) }
+func (w *requestWriter) time(v time.Duration)  { w.number(int64(v)) }
+func (w *requestWriter) span(id ingest.SpanID) { w.b = append(w.b, id[:]...) }
+func (w *requestWriter) flags(list ...bool) {
+	bits := uint64(0)
+	for i, on := range list {
+		if on {
+			bits |= 1 << i
+		}
+	}
+	w.b = binary.AppendUvarint(w.b, bits)
+}
+
+// request returns the bytes of a request, which hold until the next.
+func (w *requestWriter) request(r *request) []byte {
+	w.b = append(w.b[:0], r.trace[:]...)
+	w.span(r.span)
+	w.flags(r.deadline != nil, r.failed, r.timedOut, r.tailed, r.blind, r.writes, r.weighed, len(r.work) > 0,
+		r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut)
+	w.b = append(w.b, byte(r.role))
+	w.text(r.file)
+	w.count(int(r.position))
+	w.text(r.service)
+	w.text(r.route)
+	w.number(r.start)
+	w.time(r.duration)
+	if d := r.deadline; d != nil {
+		w.time(d.budget)
+		w.time(d.doubt)
+		w.text(string(d.source))
+	}
+	parts := r.time.parts()
+	some := byte(0)
+	for i, p := range parts {
+		if *p != 0 {
+			some |= 1 << i
+		}
+	}
+	w.b = append(w.b, some)
+	for _, p := range parts {
+		if *p != 0 {
+			w.time(*p)
+		}
+	}
+	if r.tailed {
+		w.time(r.tail)
+	}
+	if len(r.work) > 0 {
+		w.count(len(r.work))
+		for i := range r.work {
+			w.work(&r.work[i])
+		}
+	}
+	w.count(len(r.calls))
+	for k := range r.calls {
+		w.call(r, &r.calls[k])
+	}
+	return w.b
+}
+
+// parts are the categories of time.
+func (t *Time) parts() [8]*time.Duration {
+	return [...]*time.Duration{&t.Own, &t.Connect, &t.Read, &t.Retry, &t.RetryWait, &t.Hedge, &t.Messaging, &t.Unknown}
+}
+
+func (w *requestWriter) work(v *work) {
+	w.text(string(v.code))
+	w.text(v.to.caller)
+	w.text(v.to.callee)
+	w.text(v.to.operation)
+	w.span(v.span)
+	w.text(v.file)
+	w.number(v.position)
+	w.number(v.start)
+	w.time(v.total)
+	w.flags(v.caused, v.services != nil, v.detail != nil)
+	w.count(v.spans)
+	if v.services != nil {
+		w.count(len(v.services))
+		for _, s := range v.services {
+			w.text(s.Service)
+			w.time(s.Work)
+			w.count(s.Spans)
+		}
+	}
+	if v.detail != nil { // of retry-amplified: the only one that a trace yields by itself
+		w.count(v.detail.Attempts)
+		w.count(v.detail.Calls)
+		w.count(v.detail.Bottom)
+	}
+}
+
+// single reports whether a call is its only attempt.
+func (c *call) single() bool {
+	return len(c.attempts) == 1 && c.attempts[0].span == c.span && c.attempts[0].start == c.start && c.attempts[0].end == c.end &&
+		c.attempts[0].outcome == c.outcome
+}
+
+func (w *requestWriter) call(r *request, c *call) {
+	single := c.single()
+	w.flags(single, c.awaited, c.path != 0, c.winner == 0, c.file == r.file, c.nameable, c.messaging, c.hint != "", c.unfinished, c.to.caller != r.service)
+	if c.to.caller != r.service {
+		w.text(c.to.caller)
+	}
+	w.text(c.to.callee)
+	w.text(c.to.operation)
+	w.span(c.span)
+	w.number(c.position - r.position)
+	w.time(c.start)
+	w.time(c.end - c.start)
+	w.b = append(w.b, outcomeNumber[c.outcome])
+	if c.path != 0 {
+		w.time(c.path)
+	}
+	if c.winner != 0 {
+		w.number(int64(c.winner))
+	}
+	if c.file != r.file {
+		w.text(c.file)
+	}
+	if c.hint != "" {
+		w.text(c.hint)
+	}
+	if !single {
+		w.count(len(c.attempts))
+	}
+	for i := range c.attempts {
+		a := &c.attempts[i]
+		p := &a.phases
+		called := a.calleeEnd != 0 || a.leg != 0 || a.doubt != 0 || a.calleeOK || a.calleeGuess
+		w.flags(called, a.instance != "", len(p.intervals) > 0 || len(p.loose) > 0, a.timeout != 0, a.hedge, a.unfinished,
+			a.index != 0 || a.hidden != 0, a.calleeOK, a.calleeGuess)
+		if !single {
+			w.span(a.span)
+			w.time(a.start - c.start)
+			w.time(a.end - a.start)
+			w.b = append(w.b, outcomeNumber[a.outcome])
+		}
+		if called {
+			w.time(a.end - a.calleeEnd)
+			w.time(a.leg)
+			w.time(a.doubt)
+		}
+		if a.instance != "" {
+			w.text(a.instance)
+		}
+		if a.timeout != 0 {
+			w.time(a.timeout)
+		}
+		if a.index != 0 || a.hidden != 0 {
+			w.count(a.index)
+			w.count(a.hidden)
+		}
+		if len(p.intervals) > 0 || len(p.loose) > 0 {
+			w.count(len(p.intervals))
+			for _, v := range p.intervals {
+				w.b = append(w.b, byte(v.part))
+				w.time(v.low - a.start)
+				w.time(v.high - v.low)
+			}
+			w.count(len(p.loose))
+			for _, v := range p.loose {
+				w.b = append(w.b, byte(v.part))
+				w.time(v.length)
+			}
+		}
+	}
+}
+
+// outcomeNumber is the place of each outcome in Outcomes.
+var outcomeNumber = func() map[Outcome]byte {
+	m := map[Outcome]byte{}
+	for i, o := range Outcomes {
+		m[o] = byte(i)
+	}
+	return m
+}()
+
+// A requestReader reads stored requests into one request after the other: what it
+// returns holds until the next.
+type requestReader struct {
+	texts []string
+	b     []byte
+
+	r         request
+	deadline  deadline
+	calls     []call
+	attempts  []attempt
+	intervals []phaseInterval
+	loose     []phaseLength
+	ranges    []attemptRange
+}
+
+// An attemptRange is which of the intervals and lengths read so far belong
+// to an attempt.
+type attemptRange struct{ intervals, loose [2]int }
+
+func (d *requestReader) uvarint() uint64 {
+	if v := d.b[0]; v < 0x80 {
+		d.b = d.b[1:]
+		return uint64(v)
+	}
+	v, n := binary.Uvarint(d.b)
+	d.b = d.b[n:]
+	return v
+}
+
+func (d *requestReader) number() int64 {
+	u := d.uvarint()
+	return int64(u>>1) ^ -int64(u&1)
+}
+
+func (d *requestReader) count() int          { return int(d.uvarint()) }
+func (d *requestReader) time() time.Duration { return time.Duration(d.number()) }
+func (d *requestReader) text() string        { return d.texts[d.uvarint()] }
+
+func (d *requestReader) byte() byte {
+	v := d.b[0]
+	d.b = d.b[1:]
+	return v
+}
+
+func (d *requestReader) span() (id ingest.SpanID) {
+	copy(id[:], d.b)
+	d.b = d.b[len(id):]
+	return id
+}
+
+// A flagSet is what flags wrote; next takes the first off.
+type flagSet uint64
+
+func (f *flagSet) next() bool {
+	on := *f&1 != 0
+	*f >>= 1
+	return on
+}
+
+// next reads the request at the beginning of d.b.
+func (d *requestReader) next() *request {
+	d.r = request{}
+	r := &d.r
+	copy(r.trace[:], d.b)
+	d.b = d.b[len(r.trace):]
+	r.span = d.span()
+	f := flagSet(d.uvarint())
+	bound := f.next()
+	r.failed, r.timedOut, r.tailed, r.blind, r.writes, r.weighed = f.next(), f.next(), f.next(), f.next(), f.next(), f.next()
+	worked := f.next()
+	r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut = f.next(), f.next(), f.next(), f.next(), f.next(), f.next()
+	r.role = role(d.byte())
+	r.file = d.text()
+	r.position = int64(d.uvarint())
+	r.service, r.route = d.text(), d.text()
+	r.start, r.duration = d.number(), d.time()
+	if bound {
+		d.deadline = deadline{budget: d.time(), doubt: d.time(), source: Source(d.text())}
+		r.deadline = &d.deadline
+	}
+	some := d.byte()
+	for i, p := range r.time.parts() {
+		if some&(1<<i) != 0 {
+			*p = d.time()
+		}
+	}
+	if !r.broken {
+		r.time.Total = r.duration
+	}
+	if r.tailed {
+		r.tail = d.time()
+	}
+	if worked {
+		r.work = make([]work, d.count())
+		for i := range r.work {
+			d.work(&r.work[i])
+		}
+	}
+	d.readCalls(r)
+	return r
+}
+
+func (d *requestReader) work(v *work) {
+	v.code = FindingCode(d.text())
+	v.to = dependency{d.text(), d.text(), d.text()}
+	v.span, v.file = d.span(), d.text()
+	v.position, v.start, v.total = d.number(), d.number(), d.time()
+	f := flagSet(d.uvarint())
+	v.caused = f.next()
+	served, detailed := f.next(), f.next()
+	v.spans = d.count()
+	if served {
+		v.services = make([]ServiceWork, d.count())
+		for i := range v.services {
+			v.services[i] = ServiceWork{d.text(), d.time(), d.count()}
+		}
+	}
+	if detailed {
+		v.detail = &Detail{Attempts: d.count(), Calls: d.count(), Bottom: d.count()}
+	}
+}
+
+// readCalls reads the calls of a request. Their attempts lie in one slice, which may
+// move while it grows, so that calls get theirs at the end.
+func (d *requestReader) readCalls(r *request) {
+	n := d.count()
+	d.calls, d.attempts, d.intervals, d.loose, d.ranges = d.calls[:0], d.attempts[:0], d.intervals[:0], d.loose[:0], d.ranges[:0]
+	for range n {
+		from := len(d.attempts)
+		d.calls = append(d.calls, call{})
+		d.call(r, &d.calls[len(d.calls)-1])
+		d.calls[len(d.calls)-1].node = int32(from)
+	}
+	for i := range d.attempts {
+		p, at := &d.attempts[i].phases, &d.ranges[i]
+		if at.intervals[1] > at.intervals[0] {
+			p.intervals = d.intervals[at.intervals[0]:at.intervals[1]:at.intervals[1]]
+		}
+		if at.loose[1] > at.loose[0] {
+			p.loose = d.loose[at.loose[0]:at.loose[1]:at.loose[1]]
+		}
+	}
+	for k := range d.calls {
+		to := len(d.attempts)
+		if k+1 < len(d.calls) {
+			to = int(d.calls[k+1].node)
+		}
+		from := int(d.calls[k].node)
+		d.calls[k].attempts, d.calls[k].node = d.attempts[from:to:to], -1
+	}
+	r.calls = d.calls
+}
+
+func (d *requestReader) call(r *request, c *call) {
+	f := flagSet(d.uvarint())
+	single := f.next()
+	c.awaited = f.next()
+	onPath, first, sameFile := f.next(), f.next(), f.next()
+	c.nameable, c.messaging = f.next(), f.next()
+	hinted := f.next()
+	c.unfinished = f.next()
+	c.to.caller = r.service
+	if f.next() {
+		c.to.caller = d.text()
+	}
+	c.to.callee, c.to.operation = d.text(), d.text()
+	c.span = d.span()
+	c.position = r.position + d.number()
+	c.start = d.time()
+	c.end = c.start + d.time()
+	c.outcome = Outcomes[d.byte()]
+	if onPath {
+		c.path = d.time()
+	}
+	if !first {
+		c.winner = int(d.number())
+	}
+	c.file = r.file
+	if !sameFile {
+		c.file = d.text()
+	}
+	if hinted {
+		c.hint = d.text()
+	}
+	tries := 1
+	if !single {
+		tries = d.count()
+	}
+	for range tries {
+		d.attempts = append(d.attempts, attempt{server: -1})
+		a := &d.attempts[len(d.attempts)-1]
+		f := flagSet(d.uvarint())
+		called, placed, phased, timed := f.next(), f.next(), f.next(), f.next()
+		a.hedge, a.unfinished = f.next(), f.next()
+		again := f.next()
+		a.calleeOK, a.calleeGuess = f.next(), f.next()
+		a.span, a.start, a.end, a.outcome = c.span, c.start, c.end, c.outcome
+		if !single {
+			a.span = d.span()
+			a.start = c.start + d.time()
+			a.end = a.start + d.time()
+			a.outcome = Outcomes[d.byte()]
+		}
+		if called {
+			a.calleeEnd = a.end - d.time()
+			a.leg, a.doubt = d.time(), d.time()
+		}
+		if placed {
+			a.instance = d.text()
+		}
+		if timed {
+			a.timeout = d.time()
+		}
+		if again {
+			a.index, a.hidden = d.count(), d.count()
+		}
+		at := attemptRange{intervals: [2]int{len(d.intervals), len(d.intervals)}, loose: [2]int{len(d.loose), len(d.loose)}}
+		if phased {
+			for range d.count() {
+				v := phaseInterval{part: part(d.byte())}
+				v.low = a.start + d.time()
+				v.high = v.low + d.time()
+				d.intervals = append(d.intervals, v)
+			}
+			for range d.count() {
+				d.loose = append(d.loose, phaseLength{part: part(d.byte()), length: d.time()})
+			}
+			at.intervals[1], at.loose[1] = len(d.intervals), len(d.loose)
+		}
+		d.ranges = append(d.ranges, at)
+	}
+}
