@@ -117,7 +117,8 @@ type job struct {
 	tell     func(head []byte) *sign // the function tell, which the readers in its table cannot name
 }
 
-// maxInFlight is how many bytes may wait for a worker or be at one.
+// maxInFlight is how many bytes may wait for a worker or be at one; a 16th of
+// Options.Memory if that is less.
 const maxInFlight = 32 << 20
 
 func newJob(ctx context.Context, inputs []input, o Options) *job {
@@ -130,7 +131,12 @@ func newJob(ctx context.Context, inputs []input, o Options) *job {
 		j.workers = runtime.GOMAXPROCS(0)
 	}
 	j.units = make(chan unit, 2*j.workers)
-	j.inFlight.init()
+	most := maxInFlight
+	if o.Memory > 0 {
+		most = int(min(maxInFlight, o.Memory/16))
+	}
+	j.inFlight.init(most)
+	j.free.most = most
 	for _, in := range inputs {
 		if in.path != "-" {
 			j.total += in.size
@@ -261,13 +267,14 @@ type buffers struct {
 	mu    sync.Mutex
 	list  [][]byte
 	bytes int
+	most  int
 }
 
 // put takes a buffer, if there is room.
 func (f *buffers) put(b []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.bytes+cap(b) <= maxInFlight {
+	if f.bytes+cap(b) <= f.most {
 		f.list = append(f.list, b)
 		f.bytes += cap(b)
 	}
@@ -302,13 +309,14 @@ type budget struct {
 	mu   sync.Mutex
 	room *sync.Cond
 	used int
+	most int
 }
 
-func (b *budget) init() { b.room = sync.NewCond(&b.mu) }
+func (b *budget) init(most int) { b.room, b.most = sync.NewCond(&b.mu), most }
 
 func (b *budget) take(n int) {
 	b.mu.Lock()
-	for b.used > 0 && b.used+n > maxInFlight {
+	for b.used > 0 && b.used+n > b.most {
 		b.room.Wait()
 	}
 	b.used += n

@@ -37,9 +37,10 @@ type record struct {
 //	         text, text, events, links: status text and trace state, with hasRare
 //
 // A text is 2 x its number in the table, else 2 x its length + 1 and its bytes. A
-// list of attributes is 2 x its number in the table, else 2 x its length + 1 and a text
-// for each key and value. What is seen for the second time gets into a table, as
-// long as there is room: values that are all different never fill it.
+// list of attributes is 0 if empty; else 2 x the number of a like list in the table,
+// then how many values differ, the place of each and its text; or 2 x its length + 1
+// and a text for each key and value. What is seen for the second time gets into a
+// table, as long as there is room: values that are all different never fill it.
 type packer struct {
 	spools [partitions + 1]*Spool
 	tables
@@ -48,7 +49,7 @@ type packer struct {
 	// What was seen lately, by its address: equal texts and lists of one sink
 	// nearly always lie at one.
 	textAt     [1 << 12]seenText
-	listAt     [1 << 10]seenList
+	likeAt     [1 << 13]likeList
 	origin     origin // the last
 	originRef  uint64
 	originAt   map[origin]uint64
@@ -69,10 +70,18 @@ type seenText struct {
 	ref  uint64 // 0: not in the table
 }
 
-type seenList struct {
-	list []Attr
-	ref  uint64
+// A likeList is the list that stands for those of one operation of one resource:
+// most differ from it in a value or two.
+type likeList struct {
+	name     string
+	resource *Resource
+	key      string // the first
+	n        int
+	ref      uint64 // of the list; 0: seen once
 }
+
+// maxDiffers is in how many values a list may differ from the one it is like.
+const maxDiffers = 3
 
 // An origin is what the spans of one exporter have in common.
 type origin struct {
@@ -159,7 +168,7 @@ func (p *packer) add(r *record) error {
 	b = binary.AppendUvarint(b, uint64(s.Position))
 	b = p.appendOrigin(b, s)
 	b = p.appendText(b, s.Name)
-	b = p.appendList(b, s.Attrs)
+	b = p.appendList(b, s.Attrs, s)
 	if rare {
 		b = p.appendText(b, s.StatusText)
 		b = p.appendText(b, s.TraceState)
@@ -167,7 +176,7 @@ func (p *packer) add(r *record) error {
 		for i := range s.Events {
 			b = p.appendText(b, s.Events[i].Name)
 			b = binary.LittleEndian.AppendUint64(b, uint64(s.Events[i].At))
-			b = p.appendList(b, s.Events[i].Attrs)
+			b = p.appendList(b, s.Events[i].Attrs, s)
 		}
 		b = binary.AppendUvarint(b, uint64(len(s.Links)))
 		for i := range s.Links {
@@ -217,24 +226,73 @@ func (p *packer) appendText(b []byte, text string) []byte {
 	return append(b, text...)
 }
 
-func (p *packer) appendList(b []byte, list []Attr) []byte {
+// appendList writes a list of a span, or of an event of it.
+func (p *packer) appendList(b []byte, list []Attr, of *Span) []byte {
 	if len(list) == 0 {
 		return append(b, 0)
 	}
-	address := unsafe.SliceData(list)
-	at := &p.listAt[mix(uint64(uintptr(unsafe.Pointer(address))), 0)%uint64(len(p.listAt))]
-	if unsafe.SliceData(at.list) == address && len(at.list) == len(list) {
-		if at.ref == 0 && p.admit(len(p.lists), listBytes(list)) {
-			at.ref = uint64(len(p.lists))
-			p.lists = append(p.lists, cloneList(list))
+	if like := p.like(list, of); like != nil {
+		if like.ref == 0 {
+			like.ref = p.admitList(list)
+		} else if to, ok := p.appendLike(b, list, like.ref); ok {
+			return to
 		}
-		if at.ref != 0 {
-			return binary.AppendUvarint(b, 2*at.ref)
-		}
-	} else {
-		*at = seenList{list: list}
 	}
 	return p.appendAttrs(b, list)
+}
+
+// like finds what a list is like, and remembers one that is seen for the first
+// time; nil: for that there was no room.
+func (p *packer) like(list []Attr, of *Span) *likeList {
+	key := likeList{name: of.Name, resource: of.Resource, key: list[0].Key, n: len(list)}
+	at := mix(hashBytes(unsafe.Slice(unsafe.StringData(of.Name), len(of.Name)))^uint64(key.n),
+		uint64(uintptr(unsafe.Pointer(of.Resource)))^uint64(uintptr(unsafe.Pointer(unsafe.StringData(key.key)))))
+	for range 8 {
+		l := &p.likeAt[at%uint64(len(p.likeAt))]
+		if l.n == key.n && l.resource == key.resource && l.key == key.key && l.name == key.name {
+			return l
+		}
+		if l.ref == 0 { // seen once, if at all
+			*l = key
+			return nil
+		}
+		at++
+	}
+	return nil
+}
+
+// admitList puts a list into the table; 0: there is no room.
+func (p *packer) admitList(list []Attr) uint64 {
+	if !p.admit(len(p.lists), listBytes(list)) {
+		return 0
+	}
+	p.lists = append(p.lists, cloneList(list))
+	return uint64(len(p.lists) - 1)
+}
+
+// appendLike writes a list as what differs from one in the table. ok is false where
+// that is too much.
+func (p *packer) appendLike(b []byte, list []Attr, ref uint64) (to []byte, ok bool) {
+	base := p.lists[ref]
+	var differ [maxDiffers]int
+	n := 0
+	for i := range list {
+		if list[i].Value == base[i].Value && list[i].Key == base[i].Key {
+			continue
+		}
+		if n == maxDiffers || list[i].Key != base[i].Key || i > math.MaxUint8 {
+			return b, false
+		}
+		differ[n] = i
+		n++
+	}
+	b = binary.AppendUvarint(b, 2*ref)
+	b = append(b, byte(n))
+	for _, i := range differ[:n] {
+		b = append(b, byte(i))
+		b = p.appendText(b, list[i].Value)
+	}
+	return b, true
 }
 
 func (p *packer) appendAttrs(b []byte, list []Attr) []byte {
@@ -390,19 +448,39 @@ func (u *unpacker) text() string {
 
 func (u *unpacker) list() []Attr {
 	v := u.uvarint()
-	if v&1 == 0 {
-		return u.lists[v/2]
+	switch {
+	case v == 0:
+		return nil
+	case v&1 == 0:
+		base := u.lists[v/2]
+		differ := u.uvarint()
+		if differ == 0 {
+			return base
+		}
+		list := u.room(len(base))
+		copy(list, base)
+		for range differ {
+			i := u.b[0]
+			u.b = u.b[1:]
+			list[i].Value = u.text()
+		}
+		return list
 	}
-	n := int(v / 2)
+	list := u.room(int(v / 2))
+	for i := range list {
+		list[i].Key = u.text()
+		list[i].Value = u.text()
+	}
+	return list
+}
+
+// room is a list of n attributes to be filled in.
+func (u *unpacker) room(n int) []Attr {
 	if len(u.attrs) < n {
 		u.attrs = make([]Attr, max(512, n))
 	}
 	list := u.attrs[:n:n]
 	u.attrs = u.attrs[n:]
-	for i := range list {
-		list[i].Key = u.text()
-		list[i].Value = u.text()
-	}
 	return list
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // leastMemory is the least that --memory takes: what a run needs besides the spans.
-const leastMemory = 128 << 20
+const leastMemory = 256 << 20
 
 // A sizeValue is a number of bytes of memory, or a share of what the machine, or
 // the container, has.
