@@ -199,6 +199,7 @@ var NoteText = map[ingest.Code]string{
 	ingest.BadID:         "a trace or span id that cannot be read: the span has none",
 	ingest.LateSpan:      "a span ended more than a minute after its root",
 	ingest.RootMissing:   "no span of a trace is without a parent",
+	ingest.TraceCut:      "a trace has more spans than fit into --memory: only its first were used",
 	ingest.Partial:       "the source said that it is not whole",
 	ingest.Truncated:     "the input was cut off: all that came before is used",
 	ingest.Unreadable:    "bytes that are no span were skipped",

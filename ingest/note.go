@@ -19,6 +19,7 @@ const (
 	RootMissing   Code = "root-missing"     // no span of the trace is without a parent id
 	Partial       Code = "partial"          // the source said that it is not whole
 	Truncated     Code = "truncated"        // the input was cut off: all that came before is used
+	TraceCut      Code = "trace-cut"        // it has more spans than Options.Memory allows: the first by start are used
 	Unreadable    Code = "unreadable"       // bytes that are no span; Amount is their number
 	OtherSignal   Code = "other-signal"     // logs, metrics or profiles: skipped
 	EmptyFile     Code = "no-spans"         // a file that holds no span, among others that do

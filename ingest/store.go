@@ -30,13 +30,13 @@ type Store struct {
 	cut Notes // traces with more spans than most
 }
 
-// TraceCut is the note for a trace of which only the first spans were used.
-const TraceCut Code = "trace-cut"
-
 // Of Options.Memory, the store holds a quarter, each worker groups a 32nd at a time,
 // and a span of a trace under analysis is taken to need spanMemory bytes, so that
-// one trace uses a quarter at most.
-const spanMemory = 4 << 10
+// one trace uses a quarter at most; no trace of leastSpans is cut.
+const (
+	spanMemory = 4 << 10
+	leastSpans = 1 << 14
+)
 
 func newStore(sinks []*sink, known *resources, spooler *Spooler, o Options) *Store {
 	s := &Store{spooler: spooler, known: known, workers: o.Workers}
@@ -45,7 +45,7 @@ func newStore(sinks []*sink, known *resources, spooler *Spooler, o Options) *Sto
 	}
 	if o.Memory > 0 {
 		s.share = max(o.Memory/32, 1<<20)
-		s.most = int(o.Memory / 4 / spanMemory)
+		s.most = max(int(o.Memory/4/spanMemory), leastSpans)
 	}
 	for _, sink := range sinks {
 		s.packers = append(s.packers, sink.packer)
@@ -382,6 +382,9 @@ func (g *grouper) group(runs []run, firsts map[TraceID]*firsts) error {
 			next++
 		}
 		if next-i > 1 { // what their order is, their content says
+			if f := firsts[h.id]; f != nil {
+				g.noteCut(h.id, g.sorted[:next-i], f.seen)
+			}
 			var ties []*Trace
 			for _, h := range g.heads[i:next] {
 				ties = append(ties, g.trace(h.id, g.placesOf(h.trace)))
