@@ -18,6 +18,8 @@ type Options struct {
 	Events []string
 	// Links keeps the links of spans.
 	Links bool
+	// Decoder decodes OTLP; "" is OwnDecoder.
+	Decoder Decoder
 	// Workers is the number of goroutines that decode; 0 means one a
 	// processor. The result does not depend on it.
 	Workers int

@@ -13,6 +13,9 @@ type jsonText struct {
 	jsonScanner
 	base int64 // offset of buf in the content of the file
 
+	byPdata bool // whole objects of OTLP go to pdata
+
+	lead     int   // index before which text is not of the file here, see unit
 	saved    int   // index after the last span read: what lies before is not lost
 	deferred []int // offsets of scopes under the old name, see resourceSpans
 
@@ -336,7 +339,7 @@ func (t *jsonText) top() bool {
 	o := object{start: t.pos}
 	from := len(t.members)
 	defer func() { t.members = t.members[:from] }()
-	some, otlp := false, false
+	some, otlp, judged := false, false, false
 	t.pos++
 	for first := true; t.more('}', first); first = false {
 		key := t.key()
@@ -346,6 +349,12 @@ func (t *jsonText) top() bool {
 		some = true
 		if read := otlpKey(key); read != nil && (string(key) != "batches" || t.peek() == '[') {
 			otlp = true
+			if t.byPdata && isSpansKey(key) {
+				if judged = judged || t.pdataObject(o.start); judged {
+					t.skip()
+					continue
+				}
+			}
 			read(t)
 			continue
 		}

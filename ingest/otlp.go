@@ -12,7 +12,18 @@ import (
 // position of a span is its number in td, from 0.
 func FromTraces(td ptrace.Traces, o Options) *Dump {
 	s := newSink(o, newResources(), 1)
-	position := int64(0)
+	position := int64(-1)
+	s.fromTraces(td, func() int64 { position++; return position })
+	s.flush()
+	d := &Dump{Spans: s.found[0].spans}
+	d.Traces, _ = group(context.Background(), []*sink{s}, max(1, o.Workers))
+	addTraceNotes(&s.notes, d.Traces)
+	d.Notes = s.notes.List()
+	return d
+}
+
+// fromTraces takes the spans of td. position gives that of each, in order.
+func (s *sink) fromTraces(td ptrace.Traces, position func() int64) {
 	for _, rs := range td.ResourceSpans().All() {
 		from := len(s.records)
 		s.owner.reset()
@@ -20,21 +31,15 @@ func FromTraces(td ptrace.Traces, o Options) *Dump {
 		for _, ss := range rs.ScopeSpans().All() {
 			scope := s.cache.get([]byte(ss.Scope().Name()))
 			for _, span := range ss.Spans().All() {
-				s.fromSpan(span, scope, position)
-				position++
+				s.fromSpan(span, scope, position())
 			}
 		}
 		resource := s.resource()
 		for i := from; i < len(s.records); i++ {
 			s.records[i].span.Resource = resource
 		}
+		s.found[s.index].spans += int64(len(s.records) - from)
 	}
-	s.flush()
-	d := &Dump{Spans: position}
-	d.Traces, _ = group(context.Background(), []*sink{s}, max(1, o.Workers))
-	addTraceNotes(&s.notes, d.Traces)
-	d.Notes = s.notes.List()
-	return d
 }
 
 func (s *sink) fromSpan(span ptrace.Span, scope string, position int64) {

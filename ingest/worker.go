@@ -18,8 +18,9 @@ type worker struct {
 }
 
 func (w *worker) run() {
-	w.json = &jsonText{sink: w.sink}
-	w.proto = &protoBytes{sink: w.sink}
+	byPdata := w.o.Decoder == PdataDecoder
+	w.json = &jsonText{sink: w.sink, byPdata: byPdata}
+	w.proto = &protoBytes{sink: w.sink, byPdata: byPdata}
 	for u := range w.units {
 		if w.ctx.Err() == nil {
 			w.file, w.index = u.path, u.file

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"overrun/analyze"
+	"overrun/ingest"
 )
 
 // sourceFlags are the flags of every command that reads dumps.
@@ -27,6 +28,7 @@ type sourceFlags struct {
 	all      bool
 	quiet    bool
 	pick     analyze.Pick
+	decoder  string
 }
 
 // bind adds the flags to a command. The first format is the default.
@@ -34,6 +36,8 @@ func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.format = formats[0]
+	decoders := []string{string(ingest.OwnDecoder), string(ingest.PdataDecoder)}
+	f.decoder = decoders[0]
 	f.maxSkew = analyze.DefaultMaxSkew
 	flags.Var(&durationValue{to: &f.deadline, positive: true}, "deadline", "`TIME` from the start of a top request to its deadline, such as 200ms,\nwhere neither the spans nor the policy give one")
 	flags.StringVar(&f.policy, "policy", "", "policy `FILE` (YAML): deadlines of routes, rules of dependencies")
@@ -54,8 +58,10 @@ func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
 	flags.StringVar(&f.pick.Route, "route", "", "only requests of routes that match `GLOB`")
 	flags.Var(&durationValue{to: &f.maxSkew}, "max-skew", "move no clock by more than `TIME`; 0s: move none")
 	flags.VarP(&countValue{to: &f.workers}, "jobs", "j", "work on `N` processors; 0: on all. The output does not depend on it")
+	flags.Var(&choiceValue{&f.decoder, decoders}, "decoder", "`WHO` decodes OTLP: "+strings.Join(decoders, " or ")+" (the collector's library: slower, takes less, and a\nspan's position is that of the JSON object or the ResourceSpans that holds it)")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar, no summary on standard error")
 	complete(cmd, "format", formats)
+	complete(cmd, "decoder", decoders)
 	_ = cmd.MarkFlagFilename("policy", "yaml", "yml") // fails only if the flag is unknown
 }
 

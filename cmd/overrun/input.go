@@ -28,7 +28,7 @@ func readPolicy(path string) (*analyze.Policy, error) {
 
 // read reads dumps, and of them what the analysis with a policy needs. On a terminal it shows how far it is, and what it read.
 func (a *app) read(ctx context.Context, f *sourceFlags, policy *analyze.Policy, paths []string) (*ingest.Dump, error) {
-	o := ingest.Options{Keep: analyze.Keep(policy), Events: analyze.Events(policy), Links: true, Workers: f.workers, Stdin: a.stdin}
+	o := ingest.Options{Keep: analyze.Keep(policy), Events: analyze.Events(policy), Links: true, Decoder: ingest.Decoder(f.decoder), Workers: f.workers, Stdin: a.stdin}
 	shown := !f.quiet && isTerminal(a.stderr)
 	var bar *pb.ProgressBar
 	if shown && os.Getenv("TERM") != "dumb" {
