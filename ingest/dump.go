@@ -25,10 +25,16 @@ type Options struct {
 	Workers int
 	// Stdin is read where a path is "-".
 	Stdin io.Reader
-	// Progress, if set, is told from time to time how many of the bytes on disk
-	// have been read, and how many there are (0 where unknown). It is called
-	// from one goroutine at a time.
-	Progress func(read, total int64)
+	// Progress, if set, is told from time to time how far the reading is. It is
+	// called by one goroutine at a time.
+	Progress func(Progress)
+}
+
+// Progress is how far a Read is.
+type Progress struct {
+	Read  int64 // bytes read from disk
+	Total int64 // bytes on disk; 0: unknown
+	Spans int64 // decoded so far
 }
 
 // A Dump is everything that was read, whole in memory.

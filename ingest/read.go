@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Read reads all spans of the files, folders and patterns; "-" is o.Stdin. The
@@ -75,7 +76,8 @@ type job struct {
 	bytes    []int64 // read, by file
 	read     int64   // in all
 	total    int64
-	err      error // what ends the run
+	spans    atomic.Int64 // decoded, by workers
+	err      error        // what ends the run
 	inFlight budget
 	free     buffers
 	cut      *cutLine                // kept back from the last file; nil: nothing
@@ -240,7 +242,7 @@ func (f *buffers) put(b []byte) {
 
 func (j *job) progress() {
 	if j.o.Progress != nil {
-		j.o.Progress(j.read, j.total)
+		j.o.Progress(Progress{Read: j.read, Total: j.total, Spans: j.spans.Load()})
 	}
 }
 

@@ -24,7 +24,9 @@ func (w *worker) run() {
 	for u := range w.units {
 		if w.ctx.Err() == nil {
 			w.file, w.index = u.path, u.file
+			before := w.sink.found[u.file].spans
 			u.decode(w, u)
+			w.spans.Add(w.sink.found[u.file].spans - before)
 			w.flush()
 		}
 		w.inFlight.give(cap(u.data))

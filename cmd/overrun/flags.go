@@ -27,6 +27,7 @@ type sourceFlags struct {
 	top      int // rows of a table; 0: what report thinks right
 	all      bool
 	quiet    bool
+	progress bool
 	pick     analyze.Pick
 	decoder  string
 }
@@ -50,6 +51,9 @@ func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
 		if f.all && f.top > 0 {
 			return usagef("--top and --all exclude each other: give one of them")
 		}
+		if f.progress && f.quiet {
+			return usagef("--progress and --quiet exclude each other: give one of them")
+		}
 		return nil
 	}
 	flags.Var(&instantValue{&f.pick.Since}, "since", "only requests that start at `TIME` or later, such as 2026-11-29T23:00Z;\na time without a zone is UTC")
@@ -59,6 +63,7 @@ func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
 	flags.Var(&durationValue{to: &f.maxSkew}, "max-skew", "move no clock by more than `TIME`; 0s: move none")
 	flags.VarP(&countValue{to: &f.workers}, "jobs", "j", "work on `N` processors; 0: on all. The output does not depend on it")
 	flags.Var(&choiceValue{&f.decoder, decoders}, "decoder", "`WHO` decodes OTLP: "+strings.Join(decoders, " or ")+" (the collector's library: slower, takes less, and a\nspan's position is that of the JSON object or the ResourceSpans that holds it)")
+	flags.BoolVar(&f.progress, "progress", false, "where standard error is no terminal, write a line every "+logEvery.String()+" to it: bytes, spans, spans/s, time left")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar, no summary on standard error")
 	complete(cmd, "format", formats)
 	complete(cmd, "decoder", decoders)
