@@ -150,7 +150,7 @@ func (t *jsonText) offsetOf(index int) int64 { return t.base + int64(index) }
 // A line that begins with an object of OTLP begins a value, whatever went
 // before: where a writer died within a line, the next one wrote on.
 func (t *jsonText) decode(buf []byte, base int64, tail string) (inside bool) {
-	t.pos, t.base, t.why, t.saved = 0, base, "", 0
+	t.pos, t.base, t.why, t.saved = 0, base, "", t.lead
 	t.forms, t.keys, t.members, t.envelopes, t.rescanned = jsonForms, signKeys, t.members[:0], 0, 0
 	t.astray = false
 	for end := 0; end < len(buf); {

@@ -39,7 +39,9 @@ func (w *worker) run() {
 
 // text decodes a run of JSON values.
 func (w *worker) text(u unit) {
+	w.json.lead = min(u.lead, len(u.data))
 	inside := w.json.decode(u.data, u.base, u.tail)
+	w.json.lead = 0
 	if !inside && u.tail != "" && u.tail != endOfInput && u.tail != tooLong {
 		w.cutOff(u.base+int64(len(u.data)), 0, u.tail)
 	}
