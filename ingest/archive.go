@@ -47,7 +47,7 @@ func (a *archive) add(name string, size int64, r io.Reader) (more bool) {
 		a.cutOff(fmt.Sprintf("more than %d files in archives: the rest was not read", maxEntries))
 		return false
 	}
-	in := &source{job: a.job, index: a.index, path: a.path + ":" + entryName(name), meter: a.meter}
+	in := &source{reading: a.reading, path: a.path + ":" + entryName(name), meter: a.meter}
 	a.buffer.Reset(unpacked{in, r})
 	in.r = a.buffer
 	refused := in.take(a.wrappings)
@@ -184,7 +184,7 @@ func (d *diskReader) ReadAt(b []byte, at int64) (int, error) {
 	fresh := min(int64(n), d.size-d.bytes[d.index])
 	if fresh > 0 {
 		d.bytes[d.index] += fresh
-		d.job.read += fresh
+		d.done.Add(fresh)
 	}
 	return n, err
 }

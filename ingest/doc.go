@@ -30,8 +30,9 @@
 //  1. expand (files.go) turns paths into a sorted list of files.
 //  2. tell (sniff.go) finds the form by the first bytes; take (unwrap.go,
 //     archive.go, loglines.go) unwraps until nothing is left to unwrap.
-//  3. split.go cuts the content into units that can be decoded alone; rotate.go
-//     joins a line that was cut between two files.
+//  3. split.go cuts the content into units that can be decoded alone, a long
+//     value inside (stretch.go); rotate.go joins a line that was cut between two
+//     files. Several files are read at once (reading.go).
 //  4. Workers (worker.go) decode units into records: jsontext.go, otlpjson.go
 //     and jsonvalue.go on top of json.go, and one file for each other form of
 //     JSON on top of native.go; proto.go and protovalue.go on top of
@@ -62,5 +63,6 @@
 // its message breaks off is lost with it: nobody knows whose it is.
 //
 // Nothing is allocated because a length says so, only for bytes that are
-// there, and no value or message is held beyond 256 MiB.
+// there, and no value or message is held beyond 256 MiB. One file at a time is
+// held beyond 16 MiB.
 package ingest

@@ -18,6 +18,8 @@ type Options struct {
 	Events []string
 	// Links keeps the links of spans.
 	Links bool
+	// Decoder decodes OTLP; "" is OwnDecoder.
+	Decoder Decoder
 	// Workers is the number of goroutines that decode; 0 means one a
 	// processor. The result does not depend on it.
 	Workers int
@@ -31,10 +33,16 @@ type Options struct {
 	Watch string
 	// Stdin is read where a path is "-".
 	Stdin io.Reader
-	// Progress, if set, is told from time to time how many of the bytes on disk
-	// have been read, and how many there are (0 where unknown). It is called
-	// from one goroutine at a time.
-	Progress func(read, total int64)
+	// Progress, if set, is told from time to time how far the reading is. It is
+	// called by one goroutine at a time.
+	Progress func(Progress)
+}
+
+// Progress is how far a Read is.
+type Progress struct {
+	Read  int64 // bytes read from disk
+	Total int64 // bytes on disk; 0: unknown
+	Spans int64 // decoded so far
 }
 
 // A Dump is everything that was read, whole in memory.

@@ -13,6 +13,9 @@ type jsonText struct {
 	jsonScanner
 	base int64 // offset of buf in the content of the file
 
+	byPdata bool // whole objects of OTLP go to pdata
+
+	lead     int   // index before which text is not of the file here, see unit
 	saved    int   // index after the last span read: what lies before is not lost
 	deferred []int // offsets of scopes under the old name, see resourceSpans
 
@@ -147,7 +150,7 @@ func (t *jsonText) offsetOf(index int) int64 { return t.base + int64(index) }
 // A line that begins with an object of OTLP begins a value, whatever went
 // before: where a writer died within a line, the next one wrote on.
 func (t *jsonText) decode(buf []byte, base int64, tail string) (inside bool) {
-	t.pos, t.base, t.why, t.saved = 0, base, "", 0
+	t.pos, t.base, t.why, t.saved = 0, base, "", t.lead
 	t.forms, t.keys, t.members, t.envelopes, t.rescanned = jsonForms, signKeys, t.members[:0], 0, 0
 	t.astray = false
 	for end := 0; end < len(buf); {
@@ -336,7 +339,7 @@ func (t *jsonText) top() bool {
 	o := object{start: t.pos}
 	from := len(t.members)
 	defer func() { t.members = t.members[:from] }()
-	some, otlp := false, false
+	some, otlp, judged := false, false, false
 	t.pos++
 	for first := true; t.more('}', first); first = false {
 		key := t.key()
@@ -346,6 +349,12 @@ func (t *jsonText) top() bool {
 		some = true
 		if read := otlpKey(key); read != nil && (string(key) != "batches" || t.peek() == '[') {
 			otlp = true
+			if t.byPdata && isSpansKey(key) {
+				if judged = judged || t.pdataObject(o.start); judged {
+					t.skip()
+					continue
+				}
+			}
 			read(t)
 			continue
 		}

@@ -89,7 +89,8 @@ func (n *Notes) add(m Note) {
 	}
 	have.Count += m.Count
 	have.Bytes += m.Bytes
-	if m.Example.Before(have.Example) {
+	// Files of one name in an archive may have notes at one place.
+	if m.Example.Before(have.Example) || m.Example == have.Example && m.Text < have.Text {
 		have.Example, have.Text = m.Example, m.Text
 	}
 }

@@ -13,7 +13,18 @@ import (
 func FromTraces(td ptrace.Traces, o Options) *Dump {
 	known, spooler := newResources(), NewSpooler(0, "")
 	s := newSink(o, known, spooler, 1)
-	position := int64(0)
+	position := int64(-1)
+	s.fromTraces(td, func() int64 { position++; return position })
+	s.flush()
+	o.Memory = 0
+	store := newStore([]*sink{s}, known, spooler, o)
+	store.Spans, store.Notes = s.found[0].spans, s.notes.List()
+	d, _ := store.Dump(context.Background()) // nothing is read, and nothing ends it
+	return d
+}
+
+// fromTraces takes the spans of td. position gives that of each, in order.
+func (s *sink) fromTraces(td ptrace.Traces, position func() int64) {
 	for _, rs := range td.ResourceSpans().All() {
 		from := len(s.records)
 		s.owner.reset()
@@ -21,21 +32,15 @@ func FromTraces(td ptrace.Traces, o Options) *Dump {
 		for _, ss := range rs.ScopeSpans().All() {
 			scope := s.cache.get([]byte(ss.Scope().Name()))
 			for _, span := range ss.Spans().All() {
-				s.fromSpan(span, scope, position)
-				position++
+				s.fromSpan(span, scope, position())
 			}
 		}
 		resource := s.resource()
 		for i := from; i < len(s.records); i++ {
 			s.records[i].span.Resource = resource
 		}
+		s.found[s.index].spans += int64(len(s.records) - from)
 	}
-	s.flush()
-	o.Memory = 0
-	store := newStore([]*sink{s}, known, spooler, o)
-	store.Spans, store.Notes = position, s.notes.List()
-	d, _ := store.Dump(context.Background()) // nothing is read, and nothing ends it
-	return d
 }
 
 func (s *sink) fromSpan(span ptrace.Span, scope string, position int64) {

@@ -10,6 +10,8 @@ type protoBytes struct {
 	*sink
 	base int64 // offset of the message in the content of the file
 
+	byPdata bool // whole ResourceSpans go to pdata
+
 	deferred [][2]int // scopes under the old number, see resourceSpans
 }
 
@@ -84,7 +86,11 @@ func (p *protoBytes) decode(buf []byte, base int64, cut bool) (why string, from,
 			if f.wire != wireLength {
 				return "wrong wire type", base + int64(at), base + int64(len(buf))
 			}
-			if why, kept := p.resourceSpans(buf[f.from:f.to], f.from, false); why != "" {
+			if p.byPdata {
+				if why := p.pdataField(buf[at:end], base+int64(at)); why != "" {
+					p.unreadable(base+int64(at), int64(end-at), why)
+				}
+			} else if why, kept := p.resourceSpans(buf[f.from:f.to], f.from, false); why != "" {
 				// Its length is known, so the next one can be read.
 				p.unreadable(base+int64(kept), int64(f.to-kept), why)
 			}

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Read reads all spans of the files, folders and patterns, whole into memory; "-"
@@ -91,12 +92,12 @@ func Open(ctx context.Context, paths []string, o Options) (store *Store, err err
 func (f *found) add(g found) {
 	f.spans += g.spans
 	f.other += g.other
-	if g.odd != "" && (f.odd == "" || g.oddAt < f.oddAt) {
+	if g.odd != "" && (f.odd == "" || g.oddAt < f.oddAt || g.oddAt == f.oddAt && g.odd < f.odd) {
 		f.odd, f.oddAt = g.odd, g.oddAt
 	}
 }
 
-// A job is one call of Read: one goroutine reads and cuts, workers decode.
+// A job is one call of Read: some goroutines read and cut, workers decode.
 type job struct {
 	ctx      context.Context
 	o        Options
@@ -105,15 +106,17 @@ type job struct {
 	units    chan unit
 	shared   *resources
 	spooler  *Spooler
-	notes    Notes // of the reading goroutine, later of all
+	notes    Notes // of the readings, later of all
 	found    []found
-	bytes    []int64 // read, by file
-	read     int64   // in all
+	bytes    []int64      // read, by file
+	done     atomic.Int64 // bytes read, in all
 	total    int64
-	err      error // what ends the run
+	spans    atomic.Int64 // decoded, by workers
+	err      error        // what ends the run
 	inFlight budget
 	free     buffers
-	cut      *cutLine                // kept back from the last file; nil: nothing
+	wideOne  sync.Mutex              // of the reading that is wide, see widen
+	told     sync.Mutex              // held while o.Progress is called
 	tell     func(head []byte) *sign // the function tell, which the readers in its table cannot name
 }
 
@@ -157,13 +160,7 @@ func (j *job) run() []*sink {
 		sinks[i] = w.sink
 		running.Go(w.run)
 	}
-	for i := range j.inputs {
-		if j.ctx.Err() != nil || j.err != nil || j.spooler.Err() != nil {
-			break
-		}
-		j.found[i].refused = j.readFile(i)
-	}
-	j.endCut()
+	j.readAll()
 	close(j.units)
 	running.Wait()
 	j.progress()
@@ -174,21 +171,21 @@ func (j *job) run() []*sink {
 	return sinks
 }
 
-// readFile reads one input. It returns what the input is if it is no dump, else
-// "". A named file that cannot be opened ends the run.
-func (j *job) readFile(index int) (refused string) {
-	in := j.inputs[index]
-	r, err := in.open(j.o.Stdin)
+// read reads the input. It returns what the input is if it is no dump, else "".
+// A named file that cannot be opened ends the run.
+func (r *reading) read() (refused string) {
+	in := r.inputs[r.index]
+	content, err := in.open(r.o.Stdin)
 	if err != nil {
 		if in.named {
-			j.err = err
+			r.err = err
 		}
 		return strings.TrimPrefix(err.Error(), in.path+": ")
 	}
-	defer r.Close()
-	counted := &countingReader{job: j, r: r, index: index}
-	f := &source{job: j, index: index, path: in.path, r: bufio.NewReaderSize(counted, headSize), meter: new(meter)}
-	if file, ok := r.(*os.File); ok && in.size > 0 {
+	defer content.Close()
+	counted := &countingReader{reading: r, r: content}
+	f := &source{reading: r, path: in.path, r: bufio.NewReaderSize(counted, headSize), meter: new(meter)}
+	if file, ok := content.(*os.File); ok && in.size > 0 {
 		f.disk, f.size = file, in.size
 	}
 	defer f.close()
@@ -237,6 +234,7 @@ func (j *job) judge() error {
 func (f *source) send(u unit) {
 	u.file, u.path = f.index, f.path
 	f.inFlight.take(cap(u.data))
+	f.narrow()
 	select {
 	case f.units <- u:
 	case <-f.ctx.Done():
@@ -282,30 +280,32 @@ func (f *buffers) put(b []byte) {
 
 func (j *job) progress() {
 	if j.o.Progress != nil {
-		j.o.Progress(j.read, j.total)
+		j.told.Lock()
+		defer j.told.Unlock()
+		j.o.Progress(Progress{Read: j.done.Load(), Total: j.total, Spans: j.spans.Load()})
 	}
 }
 
 // countingReader counts the bytes of one input, and ends when ctx does.
 type countingReader struct {
-	*job
-	r     io.Reader
-	index int
+	*reading
+	r io.Reader
 }
 
 func (c *countingReader) Read(b []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
+	if err := cmp.Or(c.ctx.Err(), c.spooler.Err()); err != nil {
 		return 0, err
 	}
 	n, err := c.r.Read(b)
 	c.bytes[c.index] += int64(n)
-	c.job.read += int64(n)
+	c.done.Add(int64(n))
 	return n, err
 }
 
 // A budget bounds the bytes that are in flight. One unit is always let
 // through, however large.
 type budget struct {
+	turn sync.Mutex // held by the one that waits for room: small units do not overtake a large one
 	mu   sync.Mutex
 	room *sync.Cond
 	used int
@@ -315,6 +315,8 @@ type budget struct {
 func (b *budget) init(most int) { b.room, b.most = sync.NewCond(&b.mu), most }
 
 func (b *budget) take(n int) {
+	b.turn.Lock()
+	defer b.turn.Unlock()
 	b.mu.Lock()
 	for b.used > 0 && b.used+n > b.most {
 		b.room.Wait()

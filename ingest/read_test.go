@@ -359,15 +359,16 @@ func TestCancel(t *testing.T) {
 func TestProgress(t *testing.T) {
 	content := []byte(strings.Join(three, "\n"))
 	read, total := int64(-1), int64(0)
-	o := Options{Progress: func(r, n int64) {
-		if r < read {
-			t.Errorf("progress went from %d to %d", read, r)
+	spans := int64(0)
+	o := Options{Progress: func(p Progress) {
+		if p.Read < read || p.Spans < spans {
+			t.Errorf("progress went from %d bytes and %d spans to %+v", read, spans, p)
 		}
-		read, total = r, n
+		read, total, spans = p.Read, p.Total, p.Spans
 	}}
 	mustRead(t, o, write(t, "x", content))
-	if read != int64(len(content)) || total != read {
-		t.Errorf("progress ended at %d of %d, want %d", read, total, len(content))
+	if read != int64(len(content)) || total != read || spans != 3 {
+		t.Errorf("progress ended at %d of %d bytes and %d spans, want %d and 3", read, total, spans, len(content))
 	}
 }
 

@@ -37,24 +37,63 @@ func compareRotation(a, b input) int {
 }
 
 // A cutLine is the start of a line that its file ends in, kept until the next
-// file of the rotation shows whether the line goes on there.
+// file of the rotation shows whether the line goes on there. It is nobody's but
+// the holder's: the reading that it is from is over.
 type cutLine struct {
 	f    *source
 	name string // of the rotation
 	unit unit
 }
 
+// pass sends a unit of a text. The first one is kept back as long as the file
+// before may end in a line that goes on here.
+func (f *source) pass(u unit) {
+	f.least = 0
+	if f.before == nil {
+		f.send(u)
+		return
+	}
+	if f.first == nil {
+		f.first = &u
+	} else {
+		f.send(u)
+	}
+	select {
+	case <-f.before.over:
+		f.passFirst()
+	default:
+	}
+}
+
+// passFirst sends the unit that was kept back, once the file before is over.
+func (f *source) passFirst() {
+	u := *f.first
+	f.first = nil
+	f.send(f.join(f.cutBefore(), u))
+}
+
 // end sends the last unit of a text. If the file was put aside in the middle of
 // a line, that is kept back.
 func (f *source) end(u unit) {
+	if f.first != nil {
+		f.passFirst()
+	} else {
+		u = f.join(f.cutBefore(), u)
+	}
 	name, stamp := rotation(f.path)
 	at := bytes.LastIndexByte(u.data, '\n') + 1
+	if at < u.lead {
+		at = 0
+	}
 	if u.tail != endOfInput || stamp == "" || !isCut(u.data[at:]) {
 		f.send(u)
 		return
 	}
 	line := u
 	line.data, line.base = bytes.Clone(u.data[at:]), u.base+int64(at)
+	if at > 0 {
+		line.lead = 0
+	}
 	f.cut = &cutLine{f, name, line}
 	u.data, u.tail = u.data[:at], ""
 	f.send(u)
@@ -72,42 +111,48 @@ func isWhole(line []byte) bool {
 	return j.peek() == '{' && j.skip() && j.peek() == 0 && j.pos == len(line)
 }
 
-// begin reads the first bytes of a text. A line that began in the file before
-// is joined, and belongs to that file; the offset of what is left is returned.
+// begin reads the first bytes of a text: where a line may go on here that began
+// in the file before, that line at least. How a text is cut does not depend on
+// whether the file before is over.
 func (f *source) begin(buf []byte) ([]byte, int64) {
 	base := f.offset
 	buf = f.fill(buf, blockSize)
-	c := f.cut
-	if c == nil {
+	if f.cut == nil && f.before == nil {
 		return buf, base
 	}
-	f.cut = nil
-	if name, _ := rotation(f.path); name == c.name {
-		at := bytes.IndexByte(buf, '\n')
-		for at < 0 && f.broken == "" && len(buf)+len(c.unit.data) < maxValue {
-			from := len(buf)
-			buf = f.fill(buf, 2*from)
-			if at = bytes.IndexByte(buf[from:], '\n'); at >= 0 {
-				at += from
-			}
-		}
-		if at < 0 {
-			at = len(buf)
-		}
-		if joined := append(c.unit.data, buf[:at]...); isWhole(joined) {
-			c.unit.data, c.unit.tail = joined, ""
-			base += int64(at)
-			buf = append(buf[:0], buf[at:]...)
+	at := bytes.IndexByte(buf, '\n')
+	for at < 0 && f.broken == "" && len(buf) < maxValue {
+		from := len(buf)
+		buf = f.fill(buf, min(maxValue, 2*from))
+		if at = bytes.IndexByte(buf[from:], '\n'); at >= 0 {
+			at += from
 		}
 	}
-	c.f.send(c.unit)
+	f.least = max(at, 0)
+	if f.cut != nil {
+		u := f.join(f.cut, unit{data: buf, base: base})
+		f.cut, f.least = nil, 0
+		return u.data, u.base
+	}
 	return buf, base
 }
 
-// endCut sends the start of a line that no file went on with.
-func (j *job) endCut() {
-	if c := j.cut; c != nil {
-		j.cut = nil
-		c.f.send(c.unit)
+// join joins the start of a line, nil for none, with the first line of the unit,
+// if it goes on there. That line belongs to the file that it began in.
+func (f *source) join(c *cutLine, u unit) unit {
+	if c == nil {
+		return u
 	}
+	if name, _ := rotation(f.path); name == c.name {
+		at := bytes.IndexByte(u.data, '\n')
+		if at < 0 {
+			at = len(u.data)
+		}
+		if joined := append(c.unit.data, u.data[:at]...); isWhole(joined) {
+			c.unit.data, c.unit.tail = joined, ""
+			u.data, u.base = u.data[at:], u.base+int64(at)
+		}
+	}
+	c.f.send(c.unit)
+	return u
 }

@@ -25,8 +25,7 @@ const (
 
 // A source is the content of one file.
 type source struct {
-	*job
-	index   int
+	*reading
 	path    string
 	r       *bufio.Reader
 	closers []func()
@@ -35,6 +34,9 @@ type source struct {
 	meter   *meter
 	offset  int64  // bytes of content that were read or skipped
 	broken  string // why the content ended too early; "": it did not
+	isWide  bool   // it may hold more than maxNarrow bytes, see widen
+	first   *unit  // kept back until the file before is over
+	least   int    // bytes that must stay together at the beginning of the text
 }
 
 // A unit is a piece of the content of one file that can be decoded by itself.
@@ -44,6 +46,9 @@ type unit struct {
 	decode func(*worker, unit)
 	data   []byte
 	base   int64 // offset of data in the content
+	// lead is how many bytes in front are no content of this place, but what the
+	// data stands in, see stretch. base is such that the others are where it says.
+	lead int
 	// tail says why nothing follows the data: endOfInput, tooLong or what broke
 	// the content; "" where something does.
 	tail string
@@ -52,6 +57,9 @@ type unit struct {
 // fill appends content to buf until it has n bytes, or the content ends. It
 // makes room only for bytes that are there.
 func (f *source) fill(buf []byte, n int) []byte {
+	if n > maxNarrow {
+		f.widen()
+	}
 	for len(buf) < n && f.broken == "" {
 		if len(buf) == cap(buf) {
 			buf = slices.Grow(buf, min(n-len(buf), max(len(buf), blockSize)))
@@ -82,28 +90,43 @@ func (f *source) ended(err error) {
 func (f *source) readText() {
 	buf, base := f.begin(f.buffer())
 	count := brackets{}
+	long := stretch{}
 	seen := 0 // index up to which there is no easy place
+	lead := 0 // as in unit
 	for f.broken == "" && f.ctx.Err() == nil {
 		at := lastRecord(buf, seen)
 		seen = max(0, len(buf)-recordHead)
-		if at == 0 && len(buf) >= wideBlock {
+		if at == 0 && len(buf) >= wideBlock && lead == 0 {
 			at = count.safe(buf)
+		}
+		var closing, opening []byte
+		if at == 0 && (len(buf) >= wideBlock || lead > 0 && len(buf) >= blockSize) {
+			at, closing, opening = long.find(buf)
+		}
+		if at < f.least {
+			at = 0
 		}
 		switch {
 		case at > 0:
-			rest := append(f.buffer(), buf[at:]...)
-			f.send(unit{decode: (*worker).text, data: buf[:at], base: base})
-			base += int64(at)
-			buf, count, seen = rest, brackets{}, 0
+			rest := append(f.buffer(), opening...)
+			if closing == nil {
+				rest = append(rest, buf[at:]...)
+			} else {
+				rest = append(rest, buf[at+1:]...) // behind the comma
+			}
+			end := base + int64(len(buf))
+			f.pass(unit{decode: (*worker).text, data: append(buf[:at], closing...), base: base, lead: lead})
+			base = end - int64(len(rest))
+			buf, count, seen, lead = rest, brackets{}, 0, len(opening)
 		case len(buf) >= maxValue:
-			f.send(unit{decode: (*worker).text, data: buf, base: base, tail: tooLong})
+			f.pass(unit{decode: (*worker).text, data: buf, base: base, lead: lead, tail: tooLong})
 			f.skipLines()
 			base = f.offset
-			buf, count, seen = f.buffer(), brackets{}, 0
+			buf, count, seen, lead = f.buffer(), brackets{}, 0, 0
 		}
 		buf = f.fill(buf, min(maxValue, max(blockSize, 2*len(buf))))
 	}
-	f.end(unit{decode: (*worker).text, data: buf, base: base, tail: f.broken})
+	f.end(unit{decode: (*worker).text, data: buf, base: base, lead: lead, tail: f.broken})
 }
 
 // skipLines skips to the next line that starts a value.

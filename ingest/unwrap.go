@@ -68,6 +68,7 @@ func (f *source) take(wrappings int) (refused string) {
 }
 
 func (f *source) close() {
+	f.narrow()
 	for _, c := range f.closers {
 		c()
 	}

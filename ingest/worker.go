@@ -18,12 +18,15 @@ type worker struct {
 }
 
 func (w *worker) run() {
-	w.json = &jsonText{sink: w.sink}
-	w.proto = &protoBytes{sink: w.sink}
+	byPdata := w.o.Decoder == PdataDecoder
+	w.json = &jsonText{sink: w.sink, byPdata: byPdata}
+	w.proto = &protoBytes{sink: w.sink, byPdata: byPdata}
 	for u := range w.units {
 		if w.ctx.Err() == nil && w.spooler.Err() == nil {
 			w.file, w.index = u.path, u.file
+			before := w.sink.found[u.file].spans
 			u.decode(w, u)
+			w.spans.Add(w.sink.found[u.file].spans - before)
 			w.flush()
 		}
 		w.inFlight.give(cap(u.data))
@@ -36,7 +39,9 @@ func (w *worker) run() {
 
 // text decodes a run of JSON values.
 func (w *worker) text(u unit) {
+	w.json.lead = min(u.lead, len(u.data))
 	inside := w.json.decode(u.data, u.base, u.tail)
+	w.json.lead = 0
 	if !inside && u.tail != "" && u.tail != endOfInput && u.tail != tooLong {
 		w.cutOff(u.base+int64(len(u.data)), 0, u.tail)
 	}

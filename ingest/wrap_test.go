@@ -221,9 +221,9 @@ func TestArchiveErrors(t *testing.T) {
 // Bombs end with a note, after bounded work.
 func TestBombsInArchives(t *testing.T) {
 	j := newJob(context.Background(), []input{{path: "x"}}, Options{})
-	f := &source{job: j, path: "x", meter: &meter{entries: maxEntries}}
-	if a := newArchive(f, 1); a.add("one more", 1, strings.NewReader("{}")) || len(j.notes.List()) != 1 {
-		t.Errorf("one file more than %d was read; notes %+v", maxEntries, j.notes.List())
+	f := &source{reading: &reading{job: j}, path: "x", meter: &meter{entries: maxEntries}}
+	if a := newArchive(f, 1); a.add("one more", 1, strings.NewReader("{}")) || len(f.reading.notes.List()) != 1 {
+		t.Errorf("one file more than %d was read; notes %+v", maxEntries, f.reading.notes.List())
 	}
 	j.bytes[0] = 10
 	f.meter = &meter{bytes: freeBytes + 10*maxRatio}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"overrun/analyze"
+	"overrun/ingest"
 )
 
 // sourceFlags are the flags of every command that reads dumps.
@@ -28,7 +29,9 @@ type sourceFlags struct {
 	top      int // rows of a table; 0: what report thinks right
 	all      bool
 	quiet    bool
+	progress bool
 	pick     analyze.Pick
+	decoder  string
 }
 
 // bind adds the flags to a command. The first format is the default.
@@ -36,6 +39,8 @@ func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.format = formats[0]
+	decoders := []string{string(ingest.OwnDecoder), string(ingest.PdataDecoder)}
+	f.decoder = decoders[0]
 	f.maxSkew = analyze.DefaultMaxSkew
 	flags.Var(&durationValue{to: &f.deadline, positive: true}, "deadline", "`TIME` from the start of a top request to its deadline, such as 200ms,\nwhere neither the spans nor the policy give one")
 	flags.StringVar(&f.policy, "policy", "", "policy `FILE` (YAML): deadlines of routes, rules of dependencies")
@@ -48,6 +53,9 @@ func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
 		if f.all && f.top > 0 {
 			return usagef("--top and --all exclude each other: give one of them")
 		}
+		if f.progress && f.quiet {
+			return usagef("--progress and --quiet exclude each other: give one of them")
+		}
 		return nil
 	}
 	flags.Var(&instantValue{&f.pick.Since}, "since", "only requests that start at `TIME` or later, such as 2026-11-29T23:00Z;\na time without a zone is UTC")
@@ -58,8 +66,11 @@ func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
 	flags.VarP(&countValue{to: &f.workers}, "jobs", "j", "work on `N` processors; 0: on all. The output does not depend on it")
 	flags.Var(&sizeValue{&f.memory}, "memory", "use at most `SIZE` of memory, such as 512MiB or 25%; what does not fit goes to a\nfile in --temp. Half of the machine's if not given. The output does not depend on it,\nunless a single trace is larger: a note says so")
 	flags.StringVar(&f.temp, "temp", "", "`FOLDER` for what does not fit into memory; it is gone when the run ends, however")
+	flags.Var(&choiceValue{&f.decoder, decoders}, "decoder", "`WHO` decodes OTLP: "+strings.Join(decoders, " or ")+" (the collector's library: slower, takes less, and a\nspan's position is that of the JSON object or the ResourceSpans that holds it)")
+	flags.BoolVar(&f.progress, "progress", false, "where standard error is no terminal, write a line every "+logEvery.String()+" to it: bytes, spans, spans/s, time left")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar, no summary on standard error")
 	complete(cmd, "format", formats)
+	complete(cmd, "decoder", decoders)
 	_ = cmd.MarkFlagDirname("temp")
 	_ = cmd.MarkFlagFilename("policy", "yaml", "yml") // fails only if the flag is unknown
 }

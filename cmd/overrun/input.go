@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/cheggaaa/pb/v3"
 	"golang.org/x/term"
 
 	"overrun/analyze"
@@ -30,21 +29,16 @@ func readPolicy(path string) (*analyze.Policy, error) {
 func (a *app) read(ctx context.Context, f *sourceFlags, policy *analyze.Policy, paths []string) (*ingest.Store, error) {
 	f.memory = limitMemory(f.memory)
 	o := ingest.Options{Keep: analyze.Keep(policy), Events: analyze.Events(policy), Links: true, Watch: analyze.Watch,
-		Workers: f.workers, Memory: f.memory, Temp: f.temp, Stdin: a.stdin}
+		Decoder: ingest.Decoder(f.decoder), Workers: f.workers, Memory: f.memory, Temp: f.temp, Stdin: a.stdin}
 	shown := !f.quiet && isTerminal(a.stderr)
-	var bar *pb.ProgressBar
-	if shown && os.Getenv("TERM") != "dumb" {
-		bar = pb.New64(0).SetWriter(a.stderr).Set(pb.Bytes, true).Set(pb.Terminal, true).Set(pb.CleanOnFinish, true).Start()
-		o.Progress = func(read, total int64) { bar.SetTotal(total).SetCurrent(read) }
-	}
+	tell, finish := a.showProgress(f, shown)
+	o.Progress = tell
 	store, err := ingest.Open(ctx, paths, o)
-	if bar != nil {
-		bar.Finish()
-	}
+	finish()
 	if err != nil {
 		return nil, err
 	}
-	if shown {
+	if shown || f.progress {
 		fmt.Fprintf(a.stderr, "overrun: read %s, %s\n", counted(len(store.Files), "file"), counted(int(store.Spans), "span"))
 	}
 	return store, nil
