@@ -77,7 +77,7 @@ func BenchmarkPath(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, t := range parts {
-			f := newForest(t.nodes())
+			f := newForest(t.nodes(), new(forestRoom))
 			for _, r := range t.requests {
 				if r.role == top {
 					f.Path(r.entry, nil)

@@ -11,7 +11,14 @@ import (
 // instant was spent on. A request's tree holds its own spans, its calls as
 // leaves, and what other services did under it without a call of its own.
 func (t *traced) attribute() {
-	members := make([][]int32, len(t.requests)) // spans of each request's tree that are no part of a call
+	room := &t.rec.room
+	for len(room.members) < len(t.requests) {
+		room.members = append(room.members, nil)
+	}
+	members := room.members[:len(t.requests)] // spans of each request's tree that are no part of a call
+	for i := range members {
+		members[i] = members[i][:0]
+	}
 	for i := range t.Spans {
 		if r := t.request[i]; r >= 0 && (t.unit[i] < 0 || t.requests[r].entry == int32(i)) {
 			members[r] = append(members[r], int32(i))
@@ -20,7 +27,7 @@ func (t *traced) attribute() {
 			members[t.request[p]] = append(members[t.request[p]], int32(i))
 		}
 	}
-	local := make([]int32, len(t.Spans)) // index of a span's node; valid for own spans of the request at hand
+	local := again(&room.local, len(t.Spans)) // index of a span's node; valid for own spans of the request at hand
 	for i, r := range t.requests {
 		if !r.broken {
 			t.attributeOne(int32(i), members[i], local)
@@ -35,13 +42,16 @@ const (
 	foreignNode int32 = -2
 )
 
+// A member is a node of the tree of a request.
+type member struct {
+	node
+	span, call int32 // call: index into r.calls, ownNode or foreignNode
+}
+
 func (t *traced) attributeOne(index int32, members, local []int32) {
 	r := t.requests[index]
-	type member struct {
-		node
-		span, call int32 // call: index into r.calls, ownNode or foreignNode
-	}
-	tree := make([]member, 0, len(members)+len(r.calls))
+	room := &t.rec.room
+	tree := again(&room.tree, len(members)+len(r.calls))[:0]
 	for _, i := range members {
 		m := member{t.forest.nodes[i], i, ownNode}
 		if t.request[i] != index {
@@ -73,7 +83,7 @@ func (t *traced) attributeOne(index int32, members, local []int32) {
 			local[tree[k].span] = int32(k)
 		}
 	}
-	nodes := make([]node, len(tree))
+	nodes := again(&room.ownNodes, len(tree))
 	for k := range tree {
 		nodes[k] = tree[k].node
 		if tree[k].span == r.entry && tree[k].call == ownNode {
@@ -82,14 +92,14 @@ func (t *traced) attributeOne(index int32, members, local []int32) {
 			nodes[k].parent = local[nodes[k].parent]
 		}
 	}
-	f := newForest(nodes)
+	f := newForest(nodes, &room.own)
 	for k := range tree {
 		if c := tree[k].call; c >= 0 && f.bonds[k].async() {
 			r.calls[c].awaited = false
 		}
 	}
 	f.room = t.rec.path
-	path := f.Path(local[r.entry], nil)
+	path := f.walk(local[r.entry], nil)
 	t.rec.path = f.room
 	for _, s := range path {
 		d := s.end - s.start

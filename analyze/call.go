@@ -79,7 +79,7 @@ const raceTolerance = time.Millisecond
 // tryAll decides which spans are the attempts of each unit, and gives every
 // span of a unit its attempt.
 func (t *traced) tryAll() {
-	t.attempt = make([]int32, len(t.Spans))
+	t.attempt = again(&t.rec.room.attempt, len(t.Spans))
 	for i := range t.attempt {
 		t.attempt[i] = -1
 	}

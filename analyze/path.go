@@ -64,12 +64,23 @@ type forest struct {
 	from  []int32
 	kids  []int32   // kids[from[i]:from[i+1]] are the children of i, in the order of nodes
 	room  []segment // for the next path
+	*forestRoom
+}
+
+// A forestRoom is the memory of one forest, which the next may have.
+type forestRoom struct {
+	bondRoom  []bond
+	loserRoom []bool
+	fromRoom  []int32
+	kidsRoom  []int32
+	stack     []frame
+	spare     [][]span // of frames
 }
 
 // newForest links the nodes and decides all bonds.
-func newForest(nodes []node) *forest {
-	f := &forest{nodes: nodes, bonds: make([]bond, len(nodes)), loser: make([]bool, len(nodes)),
-		from: make([]int32, len(nodes)+2), kids: make([]int32, len(nodes))}
+func newForest(nodes []node, room *forestRoom) *forest {
+	f := &forest{nodes: nodes, bonds: again(&room.bondRoom, len(nodes)), loser: again(&room.loserRoom, len(nodes)),
+		from: again(&room.fromRoom, len(nodes)+2), kids: again(&room.kidsRoom, len(nodes)), forestRoom: room}
 	for i := range nodes {
 		if p := nodes[i].parent; p >= 0 {
 			f.from[p+2]++
@@ -229,18 +240,25 @@ type frame struct {
 // Path is the critical path of the tree under root: the backward walk from its
 // end along the child that ended last. The segments are in order and tile
 // [start, end) of the root, and hold until the next call. visited is called for
-// each node on the way, if not nil.
+// each node on the way, if not nil. Segments during which a child ran are marked.
+func (f *forest) Path(root int32, visited func(node int32)) []segment {
+	path := f.walk(root, visited)
+	f.markInFlight(path)
+	return path
+}
+
+// walk is Path without the marks.
 //
 // The walk is iterative, and linear-log in the number of children: what a
 // visit has passed it never looks at again.
-func (f *forest) Path(root int32, visited func(node int32)) []segment {
+func (f *forest) walk(root int32, visited func(node int32)) []segment {
 	back := f.room[:0] // from the end
 	emit := func(n int32, start, end time.Duration) {
 		if start < end {
 			back = append(back, segment{node: n, start: start, end: end})
 		}
 	}
-	stack := []frame{f.visit(root, f.nodes[root].start, f.nodes[root].end)}
+	stack := append(f.stack[:0], f.visit(root, f.nodes[root].start, f.nodes[root].end))
 	if visited != nil {
 		visited(root)
 	}
@@ -249,6 +267,7 @@ func (f *forest) Path(root int32, visited func(node int32)) []segment {
 		pick, ok := f.pick(at)
 		if !ok {
 			emit(at.node, at.lo, at.t)
+			f.spare = append(f.spare, at.kids[:0])
 			stack = stack[:len(stack)-1]
 			continue
 		}
@@ -264,16 +283,18 @@ func (f *forest) Path(root int32, visited func(node int32)) []segment {
 		}
 		stack = append(stack, f.visit(pick.node, pick.start, end))
 	}
-	f.room = back
+	f.room, f.stack = back, stack
 	slices.Reverse(back)
-	f.markInFlight(back)
 	return back
 }
 
 // visit opens the frame of a node in the window [lo, hi].
 func (f *forest) visit(n int32, lo, hi time.Duration) frame {
 	kids := f.children(n)
-	at := frame{node: n, lo: lo, t: hi, kids: make([]span, 0, len(kids))}
+	at := frame{node: n, lo: lo, t: hi}
+	if last := len(f.spare) - 1; last >= 0 {
+		at.kids, f.spare = f.spare[last], f.spare[:last]
+	}
 	for _, k := range kids {
 		if c := &f.nodes[k]; f.bonds[k].waited() && !f.loser[k] {
 			end := c.end

@@ -30,8 +30,7 @@ type recogniser struct {
 	canon  canon
 	slab   []ingest.Attr               // for the facts of the trace at hand, in one slab
 	clocks map[*ingest.Resource]string // see clock
-	seen   []sighting                  // see room
-	known  []facts
+	room   room
 	path   []segment // for paths that are looked at once
 }
 
@@ -57,15 +56,13 @@ func (r *recogniser) facts(t *ingest.Trace, s *ingest.Span, parent part) facts {
 	return f
 }
 
-// room gives working memory for a trace of n spans. It is that of the trace
-// before, which nobody may look at any more.
-func (r *recogniser) room(n int) ([]sighting, []facts) {
-	if cap(r.seen) < n {
-		r.seen, r.known = make([]sighting, n+n/4), make([]facts, n+n/4)
-	}
+// sightings gives room for those of a trace of n spans, and for their facts.
+func (r *recogniser) sightings(n int) ([]sighting, []facts) {
 	r.slab = r.slab[:0]
-	clear(r.seen[:n])
-	return r.seen[:n], r.known[:n]
+	if cap(r.room.known) < n {
+		r.room.known = make([]facts, n+n/4)
+	}
+	return again(&r.room.seen, n), r.room.known[:n]
 }
 
 // fact is what is known of a span of the trace.
@@ -73,7 +70,7 @@ func (t *traced) fact(i int32) *facts { return &t.facts[i] }
 
 // see recognises every span of the trace, parents first.
 func (t *traced) see() {
-	t.seen, t.facts = t.rec.room(len(t.Spans))
+	t.seen, t.facts = t.rec.sightings(len(t.Spans))
 	for _, i := range t.order {
 		s := &t.Spans[i]
 		var client verdict

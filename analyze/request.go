@@ -106,6 +106,8 @@ type traced struct {
 // newTraced takes a trace apart into requests and calls.
 func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]phaseTime) *traced {
 	tr := traced{Trace: t, rec: rec, links: links}
+	room := &rec.room
+	room.begun = 0
 	limit := o.MaxSkew
 	if limit == 0 {
 		limit = DefaultMaxSkew
@@ -124,12 +126,13 @@ func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]
 			calls++
 		}
 	}
-	tr.units, tr.attempts = make([]unit, 0, calls), make([]attempt, 0, calls)
-	tr.sentTimeout, tr.written = make([]time.Duration, n), make([]*deadline, n)
+	tr.units, tr.attempts = again(&room.units, calls)[:0], again(&room.attempts, calls)[:0]
+	tr.sentTimeout, tr.written = again(&room.sent, n), again(&room.written, n)
 	tr.clock = rec.clocksOf(tr.Trace)
 	tr.order = topDown(tr.Trace)
 	tr.see()
-	tr.forest = newForest(tr.nodes())
+	tr.forest = newForest(tr.nodes(), &room.forest)
+	tr.forest.room = rec.path
 	tr.divide()
 	tr.tryAll()
 	tr.legs = tr.networkLegs()
@@ -140,13 +143,14 @@ func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]
 	tr.findWork()
 	tr.findAmplified()
 	tr.takeNotes()
+	rec.path = tr.forest.room
 	return &tr
 }
 
 // nodes gives the walk its view of the spans.
 func (t *traced) nodes() []node {
 	grain := grains(t.Trace)
-	nodes := make([]node, len(t.Spans))
+	nodes := again(&t.rec.room.nodes, len(t.Spans))
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		nodes[i] = node{id: s.ID, parent: s.Parent, kind: s.Kind, state: t.seen[i].state, follows: s.FollowsFrom,
@@ -201,9 +205,10 @@ type unit struct {
 // divide gives every span its request and unit, from the top down.
 func (t *traced) divide() {
 	n := len(t.Spans)
-	t.request, t.unit = make([]int32, n), make([]int32, n)
-	t.async, t.orphan = make([]bool, n), make([]bool, n)
-	inner := make([]bool, n) // within an attempt, marked or not, of its unit
+	room := &t.rec.room
+	t.request, t.unit = again(&room.request, n), again(&room.unit, n)
+	t.async, t.orphan = again(&room.async, n), again(&room.orphan, n)
+	inner := again(&room.inner, n) // within an attempt, marked or not, of its unit
 	for _, note := range t.Notes {
 		if note.Code == ingest.Orphan {
 			t.orphan[note.Span] = true
@@ -266,7 +271,8 @@ func (t *traced) newUnit(i int32) {
 // begin starts a request at a span.
 func (t *traced) begin(i int32, as role) {
 	s := &t.Spans[i]
-	r := &request{trace: t.ID, span: s.ID, file: s.File, position: s.Position, service: s.Resource.Service,
+	r := t.rec.room.newRequest()
+	*r = request{trace: t.ID, span: s.ID, file: s.File, position: s.Position, service: s.Resource.Service,
 		route: t.routeOf(i), start: t.Epoch + int64(s.Start), duration: s.Duration(), role: as,
 		consumer: s.Kind == ingest.Consumer, root: as == top && !t.orphan[i], broken: s.Defect != 0, entry: i}
 	r.failed = t.seen[i].state != healthy
@@ -418,6 +424,6 @@ func (t *traced) takeNotes() {
 		if !r.alone() {
 			continue
 		}
-		t.forest.Path(r.entry, func(n int32) { t.notes = append(t.notes, t.forest.notes(n)...) })
+		t.forest.walk(r.entry, func(n int32) { t.notes = append(t.notes, t.forest.notes(n)...) })
 	}
 }

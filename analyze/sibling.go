@@ -37,7 +37,7 @@ const defaultMaxGap = 5 * time.Second
 //	they overlap, one was answered, and the others were cancelled as it was
 //	(H5: inferred).
 func (t *traced) groupCalls() {
-	byStart := make([]int32, len(t.units))
+	byStart := again(&t.rec.room.byStart, len(t.units))
 	for k := range t.units {
 		byStart[k] = int32(k)
 	}
@@ -45,7 +45,7 @@ func (t *traced) groupCalls() {
 		x, y := t.units[a].at, t.units[b].at
 		return cmp.Or(cmp.Compare(t.Spans[x].Start, t.Spans[y].Start), cmp.Compare(x, y))
 	})
-	under := make([]int32, len(t.Spans)+1) // units by parent
+	under := again(&t.rec.room.under, len(t.Spans)+1) // units by parent
 	for k := range t.units {
 		under[t.Spans[t.units[k].at].Parent+1]++
 	}
@@ -53,9 +53,12 @@ func (t *traced) groupCalls() {
 		parent int32
 		name   string
 	}
-	beside := map[place]int{} // where there are several
+	var beside map[place]int // where there are several
 	for k := range t.units {
 		if s := &t.Spans[t.units[k].at]; under[s.Parent+1] > 1 {
+			if beside == nil {
+				beside = map[place]int{}
+			}
 			beside[place{s.Parent, s.Name}]++
 		}
 	}
@@ -64,7 +67,7 @@ func (t *traced) groupCalls() {
 		peer string
 	}
 	open := map[key]*siblings{}
-	groups := make([]group, 0, len(t.units))
+	groups := again(&t.rec.room.groups, len(t.units))[:0]
 	for i, k := range byStart {
 		u := &t.units[k]
 		s := &t.Spans[u.at]
@@ -96,14 +99,17 @@ func (t *traced) groupCalls() {
 			t.race(groups, b.all)
 		}
 	}
-	calls := make([]int, len(t.requests))
+	calls := again(&t.rec.room.counts, len(t.requests))
+	total := 0
 	for i := range groups {
 		if u := groups[i].units; len(u) > 0 {
 			calls[t.request[t.units[u[0]].at]]++
+			total++
 		}
 	}
+	room := again(&t.rec.room.calls, total)
 	for i, r := range t.requests {
-		r.calls = make([]call, 0, calls[i])
+		r.calls, room = room[:0:calls[i]], room[calls[i]:]
 	}
 	for i := range groups {
 		if len(groups[i].units) > 0 {
