@@ -18,27 +18,52 @@ func NewTrace(id TraceID, epoch int64, spans []Span) *Trace {
 	for i := range own {
 		own[i].Events = slices.Clone(own[i].Events)
 	}
-	return assemble(id, epoch, own)
+	return assemble(id, epoch, own, new(assembly))
+}
+
+// An assembly is the memory of one trace, which the next may have.
+type assembly struct {
+	trace Trace
+	spans []Span
+	keys  []orderKey
+	order []int32
+	roots []int32
+	byID  []idAt
+	notes []TraceNote
+}
+
+// An orderKey is what spans are sorted by.
+type orderKey struct {
+	start time.Duration
+	id    uint64
+	at    int32
 }
 
 // assemble builds a trace; the steps are those of doc.go. It copies the spans
 // and writes to their events.
-func assemble(id TraceID, epoch int64, spans []Span) *Trace {
-	t := &Trace{ID: id, Epoch: epoch}
+func assemble(id TraceID, epoch int64, spans []Span, room *assembly) *Trace {
+	t := &room.trace
+	*t = Trace{ID: id, Epoch: epoch, Notes: room.notes[:0]}
 	origin := earliest(spans)
 	t.Epoch += int64(origin)
-	t.Spans = make([]Span, len(spans))
-	for i, at := range order(spans, origin) {
+	t.Spans = slices.Grow(room.spans[:0], len(spans))[:len(spans)]
+	room.spans = t.Spans
+	for i, at := range room.sort(spans, origin) {
 		t.Spans[i] = spans[at]
 		t.Spans[i].place(origin)
 	}
 	sortTies(t.Spans)
 	t.dropCopies()
-	l := linker{Trace: t}
+	l := linker{Trace: t, byID: room.byID[:0]}
 	l.link()
+	room.byID = l.byID
 	t.cutCycles()
-	t.noteSpans()
+	t.noteSpans(room)
 	slices.SortFunc(t.Notes, compareNotes)
+	room.notes = t.Notes
+	if len(t.Notes) == 0 {
+		t.Notes = nil
+	}
 	return t
 }
 
@@ -109,27 +134,23 @@ func earliest(spans []Span) time.Duration {
 	return first
 }
 
-// order returns the indexes of the spans sorted by (Start, ID). Only the small
+// sort returns the indexes of the spans sorted by (Start, ID). Only the small
 // keys are moved about.
-func order(spans []Span, origin time.Duration) []int32 {
-	type key struct {
-		start time.Duration
-		id    uint64
-		at    int32
-	}
-	keys := make([]key, len(spans))
+func (room *assembly) sort(spans []Span, origin time.Duration) []int32 {
+	keys := slices.Grow(room.keys[:0], len(spans))[:len(spans)]
 	for i := range spans {
 		s := &spans[i]
 		start, known := s.begin()
 		if !known {
 			start = origin
 		}
-		keys[i] = key{start, binary.BigEndian.Uint64(s.ID[:]), int32(i)}
+		keys[i] = orderKey{start, binary.BigEndian.Uint64(s.ID[:]), int32(i)}
 	}
-	slices.SortFunc(keys, func(a, b key) int {
+	slices.SortFunc(keys, func(a, b orderKey) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.id, b.id))
 	})
-	indexes := make([]int32, len(keys))
+	indexes := slices.Grow(room.order[:0], len(keys))[:len(keys)]
+	room.keys, room.order = keys, indexes
 	for i := range keys {
 		indexes[i] = keys[i].at
 	}
@@ -261,8 +282,8 @@ func compareNotes(a, b TraceNote) int {
 }
 
 // noteSpans adds the notes that can be told once the links stand.
-func (t *Trace) noteSpans() {
-	roots := t.roots()
+func (t *Trace) noteSpans(room *assembly) {
+	roots := t.roots(room)
 	rootless := true
 	for i := range t.Spans {
 		s := &t.Spans[i]
@@ -294,8 +315,9 @@ func (t *Trace) noteSpans() {
 
 // roots returns for each span the index of its ancestor without Parent. Links
 // must be free of cycles.
-func (t *Trace) roots() []int32 {
-	roots := make([]int32, len(t.Spans))
+func (t *Trace) roots(room *assembly) []int32 {
+	roots := slices.Grow(room.roots[:0], len(t.Spans))[:len(t.Spans)]
+	room.roots = roots
 	for i := range roots {
 		roots[i] = -1
 	}

@@ -61,7 +61,7 @@ func (l *linker) link() {
 }
 
 func (l *linker) index() {
-	l.byID = make([]idAt, 0, len(l.Spans))
+	l.byID = slices.Grow(l.byID, len(l.Spans))
 	for i := range l.Spans {
 		if id := binary.BigEndian.Uint64(l.Spans[i].ID[:]); id != 0 {
 			l.byID = append(l.byID, idAt{id, int32(i)})

@@ -354,7 +354,8 @@ type unpacker struct {
 	known *resources
 	own   map[string]*Resource // those that are not known, by their key
 	owner owner
-	attrs []Attr // room for lists to come
+	attrs []Attr // room for lists
+	used  int    // of attrs
 
 	*tables
 	b []byte
@@ -476,11 +477,11 @@ func (u *unpacker) list() []Attr {
 
 // room is a list of n attributes to be filled in.
 func (u *unpacker) room(n int) []Attr {
-	if len(u.attrs) < n {
-		u.attrs = make([]Attr, max(512, n))
+	if len(u.attrs)-u.used < n {
+		u.attrs, u.used = make([]Attr, max(512, n)), 0
 	}
-	list := u.attrs[:n:n]
-	u.attrs = u.attrs[n:]
+	list := u.attrs[u.used : u.used+n : u.used+n]
+	u.used += n
 	return list
 }
 

@@ -91,11 +91,13 @@ func (s *Store) CutTraces() (n Note, ok bool) {
 }
 
 // Part assembles the traces of a part and gives them to visit one by one, in an
-// order that depends on their ids alone. Parts may be asked for by several
+// order that depends on their ids alone. A trace is valid during its visit: the next
+// is assembled in its place. Parts may be asked for by several
 // goroutines at once. It ends with the first error of visit, with that of reading
 // back what was spilled, or with ctx.
 func (s *Store) Part(ctx context.Context, part int, visit func(*Trace) error) error {
 	g := s.grouper(ctx, part, visit)
+	g.passing = true
 	return g.gather(s.runs(part), 0)
 }
 
@@ -117,10 +119,11 @@ func (s *Store) runs(part int) []run {
 func (s *Store) All(ctx context.Context) ([]*Trace, error) {
 	parts := make([][]*Trace, s.Parts())
 	err := s.Each(ctx, s.workers, func(_, part int) error {
-		err := s.Part(ctx, part, func(t *Trace) error {
+		g := s.grouper(ctx, part, func(t *Trace) error {
 			parts[part] = append(parts[part], t)
 			return nil
 		})
+		err := g.gather(s.runs(part), 0)
 		s.Drop(part)
 		return err
 	})
@@ -189,8 +192,10 @@ type grouper struct {
 	ctx   context.Context
 	visit func(*Trace) error
 	unpacker
-	loose  bool               // each record is a trace of its own
-	wanted func(TraceID) bool // nil: every trace is
+	loose   bool // each record is a trace of its own
+	passing bool // traces are valid during their visit only
+	room    assembly
+	wanted  func(TraceID) bool // nil: every trace is
 
 	blocks []loaded
 	index  map[TraceID]int32
@@ -387,7 +392,10 @@ func (g *grouper) group(runs []run, firsts map[TraceID]*firsts) error {
 			}
 			var ties []*Trace
 			for _, h := range g.heads[i:next] {
+				passing := g.passing
+				g.passing = false // they are held until they are sorted
 				ties = append(ties, g.trace(h.id, g.placesOf(h.trace)))
+				g.passing = passing
 			}
 			sortTraces(ties)
 			for _, t := range ties {
@@ -477,10 +485,16 @@ func (g *grouper) noteCut(id TraceID, places []place, of int) {
 // trace assembles the trace of the records.
 func (g *grouper) trace(id TraceID, places []place) *Trace {
 	g.spans = slices.Grow(g.spans[:0], len(places))[:len(places)]
+	clear(g.spans)
+	if g.passing {
+		g.used = 0
+	}
 	for i, p := range places {
 		g.span(g.at(p), g.blocks[p.block].tables, &g.spans[i])
 	}
-	t := assemble(id, 0, g.spans)
-	clear(g.spans)
-	return t
+	room := &g.room
+	if !g.passing {
+		room = new(assembly)
+	}
+	return assemble(id, 0, g.spans, room)
 }

@@ -109,13 +109,13 @@ func bySlowMethod(records []record) []*Trace {
 	for _, r := range records {
 		r.span.Events = slices.Clone(r.span.Events)
 		if r.trace == (TraceID{}) {
-			traces = append(traces, assemble(r.trace, 0, []Span{r.span}))
+			traces = append(traces, assemble(r.trace, 0, []Span{r.span}, new(assembly)))
 		} else {
 			spans[r.trace] = append(spans[r.trace], r.span)
 		}
 	}
 	for id, list := range spans {
-		traces = append(traces, assemble(id, 0, list))
+		traces = append(traces, assemble(id, 0, list, new(assembly)))
 	}
 	sortTraces(traces)
 	return traces
@@ -173,6 +173,17 @@ func TestStore(t *testing.T) {
 		chosen, err := store.Choose(context.Background(), func(TraceID) bool { return true })
 		if err != nil {
 			t.Fatal(err)
+		}
+		for part := range store.Parts() {
+			err := store.Part(context.Background(), part, func(passing *Trace) error {
+				if i := slices.IndexFunc(want, func(t *Trace) bool { return t.ID == passing.ID }); passing.ID != (TraceID{}) && !reflect.DeepEqual(want[i], passing) {
+					t.Fatalf("in passing (-want +got):\n%.3000s", gocmp.Diff(want[i], passing))
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 		got, err := store.All(context.Background())
 		if err != nil {
