@@ -58,7 +58,9 @@ type Analysis struct {
 	spooler *ingest.Spooler
 	stored  []*ingest.Spool // requests, by part of the input
 	symbols *symbols
-	err     error // of reading requests back
+	byPeer  []int32       // dependencies by number of symbols.peers; -1: not known yet
+	byRoute []*routeTable // by number of symbols.routes; nil: not known yet
+	err     error         // of reading requests back
 }
 
 // Run analyses a dump. It reads every trace by itself first (requests, calls,
@@ -119,17 +121,22 @@ func run(ctx context.Context, from *source, o Options) (*Analysis, error) {
 // visit only: copy what is to stay. Where requests cannot be read back, a.err
 // says why.
 func (a *Analysis) each(visit func(r *request)) {
-	d := requestReader{texts: a.symbols.texts}
+	d := requestReader{symbols: a.symbols}
+	for len(a.byPeer) < len(a.symbols.peers) {
+		a.byPeer = append(a.byPeer, -1)
+	}
+	for len(a.byRoute) < len(a.symbols.routes) {
+		a.byRoute = append(a.byRoute, nil)
+	}
 	for _, s := range a.stored {
 		err := s.Blocks(func(b []byte) error {
 			for d.b = b; len(d.b) > 0; {
 				r := d.next()
 				for k := range r.calls {
-					r.calls[k].dep = a.dependencyOf(&r.calls[k])
+					a.place(&r.calls[k])
 				}
-				r.table = a.routeOf[routeKey{r.service, r.route}]
-				if r.loose() || r.broken {
-					r.table = nil
+				if !r.loose() && !r.broken {
+					r.table = a.byRoute[r.number]
 				}
 				visit(r)
 			}
@@ -141,6 +148,15 @@ func (a *Analysis) each(visit func(r *request)) {
 	}
 }
 
+// place gives a call the dependency that it is a call to.
+func (a *Analysis) place(c *call) {
+	dep := &a.byPeer[c.peer]
+	if *dep < 0 {
+		*dep = a.dependencyOf(c)
+	}
+	c.dep, c.to = *dep, a.deps[*dep].name
+}
+
 // learn adds a request to the tables of its route and its dependencies.
 func (a *Analysis) learn(r *request) {
 	for k := range r.calls {
@@ -150,9 +166,9 @@ func (a *Analysis) learn(r *request) {
 		return
 	}
 	if r.table == nil {
-		r.table = &routeTable{key: routeKey{r.service, r.route}, index: map[routeNode]int32{}, gaps: map[[2]int32]*Sample{},
+		r.table = &routeTable{key: routeKey{r.service, r.route}, index: map[uint64]int32{}, gaps: map[[2]int32]*Sample{},
 			gap: map[[2]int32]time.Duration{}, caps: map[int32]*Sample{}}
-		a.routeOf[r.table.key] = r.table
+		a.routeOf[r.table.key], a.byRoute[r.number] = r.table, r.table
 		a.routes = append(a.routes, r.table)
 	}
 	r.table.learn(r)

@@ -56,6 +56,7 @@ type call struct {
 	unfinished bool
 	path       time.Duration // on the path of its request
 	hint       string        // service.criticality of the callee
+	peer       uint32        // number among symbols.peers, once stored
 	nameable   bool          // its callee is known by its address alone: see callees
 	rules      callRules
 

@@ -148,19 +148,24 @@ func spelled(name string) []string {
 }
 
 // A canon remembers canonical names, one for each worker: keys are few.
-type canon map[string]spelling
+type canon [1 << 10]struct {
+	key string
+	spelling
+}
 
-func (c canon) key(key string) spelling {
-	s, ok := c[key]
-	if !ok {
-		s = canonical(key)
-		c[key] = s
+func (c *canon) key(key string) *spelling {
+	at := &c[0]
+	if n := len(key); n > 0 {
+		at = &c[(n*131+int(key[n-1])*17+int(key[n/2])*7+int(key[n/3]))%len(c)]
 	}
-	return s
+	if at.key != key {
+		at.key, at.spelling = strings.Clone(key), canonical(key)
+	}
+	return &at.spelling
 }
 
 // facts makes a span of the trace ready for the built-in rules, in the room given.
-func (c canon) facts(t *ingest.Trace, s *ingest.Span, parent part, room []ingest.Attr) facts {
+func (c *canon) facts(t *ingest.Trace, s *ingest.Span, parent part, room []ingest.Attr) facts {
 	f := facts{tables: &builtIn, trace: t, span: s, attrs: room[:0], parent: parent, slot: slotOf(s.Name)}
 	var made recorded
 	var ranks [32]int8 // of the spellings taken

@@ -27,7 +27,7 @@ type sightingRules struct{ part, outcome, count, hedge, instead string }
 // A recogniser reads spans by tables. It is for one goroutine: it remembers names.
 type recogniser struct {
 	tables *tables
-	canon  canon
+	canon  *canon
 	slab   []ingest.Attr               // for the facts of the trace at hand, in one slab
 	clocks map[*ingest.Resource]string // see clock
 	room   room
@@ -35,7 +35,7 @@ type recogniser struct {
 }
 
 func newRecogniser(by *tables) *recogniser {
-	return &recogniser{tables: by, canon: canon{}, clocks: map[*ingest.Resource]string{}}
+	return &recogniser{tables: by, canon: new(canon), clocks: map[*ingest.Resource]string{}}
 }
 
 // mostFacts is how many facts a span is given room for in the slab; those of a

@@ -72,7 +72,7 @@ func inner(name string, attrs ...string) *ingest.Span {
 func entry(name string, attrs ...string) *ingest.Span { return newSpan(ingest.Server, name, attrs...) }
 
 func factsOf(s *ingest.Span, parent part) *facts {
-	f := canon{}.facts(testTrace, s, parent, nil)
+	f := new(canon).facts(testTrace, s, parent, nil)
 	return &f
 }
 

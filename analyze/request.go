@@ -20,7 +20,8 @@ type request struct {
 	position int64
 	service  string
 	route    string
-	start    int64 // Unix nanoseconds, after clocks were moved
+	number   uint32 // of service and route among symbols.routes, once stored
+	start    int64  // Unix nanoseconds, after clocks were moved
 	duration time.Duration
 	role     role
 	consumer bool

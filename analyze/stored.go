@@ -16,12 +16,52 @@ import (
 
 // symbols numbers texts. The first is "".
 type symbols struct {
-	mu    sync.Mutex
-	index map[string]uint32
-	texts []string
+	mu      sync.Mutex
+	index   map[string]uint32
+	texts   []string
+	peerAt  map[peer]uint32
+	peers   []peer
+	routeAt map[routeKey]uint32
+	routes  []routeKey
 }
 
-func newSymbols() *symbols { return &symbols{index: map[string]uint32{"": 0}, texts: []string{""}} }
+// A peer is whom a call goes to, as its trace alone tells.
+type peer struct {
+	to       dependency
+	nameable bool
+}
+
+func newSymbols() *symbols {
+	return &symbols{index: map[string]uint32{"": 0}, texts: []string{""}, peerAt: map[peer]uint32{}, routeAt: map[routeKey]uint32{}}
+}
+
+// peer is the number of a peer, and the peer as it is kept.
+func (s *symbols) peer(p peer) (uint32, peer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, ok := s.peerAt[p]
+	if !ok {
+		p.to = dependency{strings.Clone(p.to.caller), strings.Clone(p.to.callee), strings.Clone(p.to.operation)}
+		n = uint32(len(s.peers))
+		s.peerAt[p] = n
+		s.peers = append(s.peers, p)
+	}
+	return n, s.peers[n]
+}
+
+// route is the number of a route, and the route as it is kept.
+func (s *symbols) route(r routeKey) (uint32, routeKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, ok := s.routeAt[r]
+	if !ok {
+		r = routeKey{strings.Clone(r.service), strings.Clone(r.route)}
+		n = uint32(len(s.routes))
+		s.routeAt[r] = n
+		s.routes = append(s.routes, r)
+	}
+	return n, s.routes[n]
+}
 
 // number is the number of a text, and the text as it is kept.
 func (s *symbols) number(text string) (uint32, string) {
@@ -41,6 +81,8 @@ func (s *symbols) number(text string) (uint32, string) {
 type requestWriter struct {
 	symbols *symbols
 	seen    map[string]uint32 // of symbols, without its lock
+	peers   map[peer]uint32
+	routes  map[routeKey]uint32
 	b       []byte
 }
 
@@ -48,7 +90,31 @@ type requestWriter struct {
 const maxSeen = 1 << 14
 
 func newRequestWriter(s *symbols) *requestWriter {
-	return &requestWriter{symbols: s, seen: map[string]uint32{}}
+	return &requestWriter{symbols: s, seen: map[string]uint32{}, peers: map[peer]uint32{}, routes: map[routeKey]uint32{}}
+}
+
+func (w *requestWriter) peer(p peer) {
+	n, ok := w.peers[p]
+	if !ok {
+		n, p = w.symbols.peer(p)
+		if len(w.peers) >= maxSeen {
+			clear(w.peers)
+		}
+		w.peers[p] = n
+	}
+	w.b = binary.AppendUvarint(w.b, uint64(n))
+}
+
+func (w *requestWriter) route(r routeKey) {
+	n, ok := w.routes[r]
+	if !ok {
+		n, r = w.symbols.route(r)
+		if len(w.routes) >= maxSeen {
+			clear(w.routes)
+		}
+		w.routes[r] = n
+	}
+	w.b = binary.AppendUvarint(w.b, uint64(n))
 }
 
 func (w *requestWriter) text(text string) {
@@ -90,8 +156,7 @@ func (w *requestWriter) request(r *request) []byte {
 	w.b = append(w.b, byte(r.role))
 	w.text(r.file)
 	w.count(int(r.position))
-	w.text(r.service)
-	w.text(r.route)
+	w.route(routeKey{r.service, r.route})
 	w.number(r.start)
 	w.time(r.duration)
 	if d := r.deadline; d != nil {
@@ -168,12 +233,8 @@ func (c *call) single() bool {
 
 func (w *requestWriter) call(r *request, c *call) {
 	single := c.single()
-	w.flags(single, c.awaited, c.path != 0, c.winner == 0, c.file == r.file, c.nameable, c.messaging, c.hint != "", c.unfinished, c.to.caller != r.service)
-	if c.to.caller != r.service {
-		w.text(c.to.caller)
-	}
-	w.text(c.to.callee)
-	w.text(c.to.operation)
+	w.flags(single, c.awaited, c.path != 0, c.winner == 0, c.file == r.file, c.messaging, c.hint != "", c.unfinished)
+	w.peer(peer{c.to, c.nameable})
 	w.span(c.span)
 	w.number(c.position - r.position)
 	w.time(c.start)
@@ -249,8 +310,8 @@ var outcomeNumber = func() map[Outcome]byte {
 // A requestReader reads stored requests into one request after the other: what it
 // returns holds until the next.
 type requestReader struct {
-	texts []string
-	b     []byte
+	*symbols
+	b []byte
 
 	r         request
 	deadline  deadline
@@ -320,7 +381,8 @@ func (d *requestReader) next() *request {
 	r.role = role(d.byte())
 	r.file = d.text()
 	r.position = int64(d.uvarint())
-	r.service, r.route = d.text(), d.text()
+	r.number = uint32(d.uvarint())
+	r.service, r.route = d.routes[r.number].service, d.routes[r.number].route
 	r.start, r.duration = d.number(), d.time()
 	if bound {
 		d.deadline = deadline{budget: d.time(), doubt: d.time(), source: Source(d.text())}
@@ -404,14 +466,11 @@ func (d *requestReader) call(r *request, c *call) {
 	single := f.next()
 	c.awaited = f.next()
 	onPath, first, sameFile := f.next(), f.next(), f.next()
-	c.nameable, c.messaging = f.next(), f.next()
+	c.messaging = f.next()
 	hinted := f.next()
 	c.unfinished = f.next()
-	c.to.caller = r.service
-	if f.next() {
-		c.to.caller = d.text()
-	}
-	c.to.callee, c.to.operation = d.text(), d.text()
+	c.peer = uint32(d.uvarint())
+	c.to, c.nameable = d.peers[c.peer].to, d.peers[c.peer].nameable
 	c.span = d.span()
 	c.position = r.position + d.number()
 	c.start = d.time()

@@ -15,8 +15,8 @@ import (
 // forgotten are the fields that only traced needs, and those that are filled when
 // all requests are known.
 var forgotten = cmp.Options{
-	cmpopts.IgnoreFields(request{}, "entry", "table", "ended", "skipped"),
-	cmpopts.IgnoreFields(call{}, "alone", "rules", "at", "dep", "node", "reserve", "before", "timeout", "findings"),
+	cmpopts.IgnoreFields(request{}, "entry", "number", "table", "ended", "skipped"),
+	cmpopts.IgnoreFields(call{}, "alone", "peer", "rules", "at", "dep", "node", "reserve", "before", "timeout", "findings"),
 	cmpopts.IgnoreFields(attempt{}, "how", "at", "server", "rules"),
 	cmpopts.IgnoreFields(deadline{}, "at", "rule", "own", "origin", "wrote"),
 	cmpopts.IgnoreFields(phaseInterval{}, "rule"),
@@ -63,7 +63,7 @@ func TestStoredRequests(t *testing.T) {
 				want = append(want, r)
 			}
 		}
-		d := requestReader{texts: symbols.texts, b: stored}
+		d := requestReader{symbols: symbols, b: stored}
 		for i := range want {
 			if diff := cmp.Diff(want[i], d.next(), forgotten, cmp.AllowUnexported(request{}, call{}, attempt{}, deadline{}, phases{},
 				phaseInterval{}, phaseLength{}, interval{}, work{}, dependency{})); diff != "" {

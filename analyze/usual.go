@@ -20,6 +20,9 @@ type routeNode struct {
 	nth int32 // from 0
 }
 
+// key is the node as a number, which maps hash faster.
+func (n routeNode) key() uint64 { return uint64(uint32(n.dep))<<32 | uint64(uint32(n.nth)) }
+
 // A routeTable is what all requests of a route show together.
 type routeTable struct {
 	key       routeKey
@@ -29,7 +32,7 @@ type routeTable struct {
 	tails     Sample
 	tail      time.Duration // in force: the policy's reserve, else p99 of tails; 0 where neither is known
 	tailKnown bool
-	index     map[routeNode]int32
+	index     map[uint64]int32 // by routeNode.key
 	nodes     []nodeTable
 	full      bool                       // more nodes than are tracked
 	gaps      map[[2]int32]*Sample       // own work between two dependencies, by immediate successors in ok requests
@@ -128,16 +131,29 @@ func (t *routeTable) learn(r *request) {
 
 // number gives the calls their nodes; grow adds nodes that are new.
 func (t *routeTable) number(calls []*call, grow bool) {
-	count := map[int32]int32{}
-	for _, c := range calls {
-		key := routeNode{c.dep, count[c.dep]}
-		count[c.dep]++
-		n, ok := t.index[key]
+	const few = 16 // looking back costs less than a map
+	var count map[int32]int32
+	if len(calls) > few {
+		count = map[int32]int32{}
+	}
+	for i, c := range calls {
+		key := routeNode{dep: c.dep}
+		if count == nil {
+			for _, before := range calls[:i] {
+				if before.dep == c.dep {
+					key.nth++
+				}
+			}
+		} else {
+			key.nth = count[c.dep]
+			count[c.dep]++
+		}
+		n, ok := t.index[key.key()]
 		switch {
 		case ok:
 		case grow && len(t.nodes) < maxNodes:
 			n = int32(len(t.nodes))
-			t.index[key] = n
+			t.index[key.key()] = n
 			t.nodes = append(t.nodes, nodeTable{routeNode: key})
 		default:
 			n = -1

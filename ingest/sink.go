@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unsafe"
 )
 
 // A sink takes what one worker finds: spans, and notes about what is none.
@@ -31,8 +30,7 @@ type sink struct {
 	notes   Notes
 	found   []found // by file
 
-	attrs []Attr // room for the attributes of spans to come
-	lists *lists
+	attrs []Attr // of the spans in records
 
 	seenProto, seenJSON seen
 	shapes              *shapes
@@ -61,7 +59,7 @@ type owner struct {
 }
 
 func newSink(o Options, shared *resources, to *Spooler, files int) *sink {
-	s := &sink{keep: newKeeper(o.Keep), links: o.Links, watch: o.Watch, resources: shared, packer: newPacker(to, shared), cache: newTexts(), lists: new(lists), shapes: new(shapes), found: make([]found, files)}
+	s := &sink{keep: newKeeper(o.Keep), links: o.Links, watch: o.Watch, resources: shared, packer: newPacker(to, shared), cache: newTexts(), shapes: new(shapes), found: make([]found, files)}
 	if len(o.Events) > 0 {
 		s.events = newKeeper(o.Events)
 	}
@@ -72,7 +70,7 @@ func newSink(o Options, shared *resources, to *Spooler, files int) *sink {
 // flush packs the records. It is called between messages only: decoders reach
 // back into s.records.
 func (s *sink) flush() {
-	defer func() { s.records = s.records[:0] }()
+	defer func() { s.records, s.attrs = s.records[:0], s.attrs[:0] }()
 	for i := range s.records {
 		r := &s.records[i]
 		if s.watch != "" && strings.HasPrefix(r.span.Name, s.watch) {
@@ -203,61 +201,24 @@ func times(start, end uint64) (from, to time.Duration, d Defect) {
 	return time.Duration(start), time.Duration(end), 0
 }
 
-// lists is a cache of attribute lists seen lately: spans of one operation
-// mostly have the same, and a list is 32 bytes an attribute. What it gains on
-// an ordinary dump is a third of all memory, and a sort a span.
-type lists [1 << 10]struct {
-	recorded []Attr // in the order of the source
-	settled  []Attr // what settle made of it
-}
-
 // settle sorts attributes by key, keeps the last of those with one key, and
-// moves them to where they stay, which is where an equal list stays already if
-// there was one lately.
+// moves them to where they stay until they are packed.
 func (s *sink) settle(attrs []Attr) []Attr {
 	if len(attrs) == 0 {
 		return nil
 	}
-	hash := uint64(len(attrs))
-	for i := range attrs {
-		// Equal texts of one sink are nearly always one string.
-		hash = mix(hash, uint64(uintptr(unsafe.Pointer(unsafe.StringData(attrs[i].Value)))))
-	}
-	slot := &s.lists[hash%uint64(len(s.lists))]
-	if isSame(slot.recorded, attrs) {
-		return slot.settled
-	}
-	slot.recorded = append(slot.recorded[:0], attrs...)
-	slot.settled = s.store(sortAttrs(attrs))
-	return slot.settled
+	return s.store(sortAttrs(attrs))
 }
 
-// isSame reports whether the lists hold the same strings. Equal strings at
-// different places are not the same: that costs a copy, looking would cost more.
-func isSame(a, b []Attr) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		x, y := &a[i], &b[i]
-		if unsafe.StringData(x.Value) != unsafe.StringData(y.Value) || unsafe.StringData(x.Key) != unsafe.StringData(y.Key) ||
-			len(x.Value) != len(y.Value) || len(x.Key) != len(y.Key) {
-			return false
-		}
-	}
-	return true
-}
-
-// store copies attributes to where they stay.
+// store copies attributes to where they stay until they are packed.
 func (s *sink) store(attrs []Attr) []Attr {
 	n := len(attrs)
-	if len(s.attrs) < n {
-		s.attrs = make([]Attr, max(1024, n))
+	if cap(s.attrs)-len(s.attrs) < n { // the records before keep what they have
+		s.attrs = make([]Attr, 0, max(1024, n, min(2*cap(s.attrs), 1<<16)))
 	}
-	kept := s.attrs[:n:n]
-	s.attrs = s.attrs[n:]
-	copy(kept, attrs)
-	return kept
+	from := len(s.attrs)
+	s.attrs = append(s.attrs, attrs...)
+	return s.attrs[from : from+n : from+n]
 }
 
 // sortAttrs sorts in place and returns the attributes without those that a
