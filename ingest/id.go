@@ -19,6 +19,13 @@ var hexValue = func() (table [256]byte) {
 	return
 }()
 
+// isPadded reports whether the id has 64 bits and zeros on the right of them,
+// where others pad on the left.
+func (id *TraceID) isPadded() bool {
+	none := [8]byte{}
+	return [8]byte(id[8:]) == none && [8]byte(id[:8]) != none
+}
+
 // parseID reads an id of len(dst) bytes from text and reports whether it is
 // one. An empty text is the zero id.
 //

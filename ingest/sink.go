@@ -78,6 +78,9 @@ func (s *sink) flush() {
 		if s.watch != "" && strings.HasPrefix(r.span.Name, s.watch) {
 			s.watch, s.watched = "", true
 		}
+		if r.trace.isPadded() {
+			s.notes.Add(PaddedID, Place{File: r.span.File, Position: r.span.Position, Trace: r.trace, Span: r.span.ID})
+		}
 		if s.packer.add(r) != nil {
 			return // the spooler knows why
 		}
