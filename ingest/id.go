@@ -55,6 +55,7 @@ func parseOddID(dst, text []byte) bool {
 	}
 	var scratch [64]byte
 	digits := scratch[:0]
+	whole := text // base64 may begin with 0x or 0X
 	if len(text) > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
 		text = text[2:]
 	}
@@ -64,12 +65,12 @@ func parseOddID(dst, text []byte) bool {
 			continue
 		}
 		if hexValue[c] == 0xff {
-			return parseBase64ID(dst, text)
+			return parseBase64ID(dst, whole)
 		}
 		digits = append(digits, c)
 	}
 	if len(digits) > 2*len(dst) {
-		return parseBase64ID(dst, text) // 24 hexadecimal digits can be base64 of hexadecimal text
+		return parseBase64ID(dst, whole) // 24 hexadecimal digits can be base64 of hexadecimal text
 	}
 	if len(digits)%2 != 0 {
 		digits = append(digits, 0)
