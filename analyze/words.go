@@ -197,6 +197,8 @@ var NoteText = map[ingest.Code]string{
 	ingest.SelfParent:    "a span named itself as its parent",
 	ingest.EmptyIDs:      "spans without a trace or span id: never joined with others",
 	ingest.BadID:         "a trace or span id that cannot be read: the span has none",
+	ingest.PaddedID:      "a trace id ends in 16 zeros: 64 bits padded on the right, it seems; the same padded on the left is another trace",
+	ingest.NULs:          "NUL bytes between values, as log rotation leaves them, were stripped",
 	ingest.LateSpan:      "a span ended more than a minute after its root",
 	ingest.RootMissing:   "no span of a trace is without a parent",
 	ingest.TraceCut:      "a trace has more spans than fit into --memory: only its first were used",

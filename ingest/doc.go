@@ -15,8 +15,9 @@
 //	  Zipkin 1 and 2, Tempo, Aspire, bare ResourceSpans,   an answer's envelope
 //	  stdouttrace of Go, console of Python, otel-cli, rows or not (jsonForms)
 //	  of ClickHouse, VictoriaTraces and Quickwit
+//	Jaeger protobuf: spans back to back, or a batch        an id of 16 bytes, one of 8
 //
-// Around any of these, several times: gzip, zstd, tar, zip, UTF-16, the log of a
+// Around any of these, several times: gzip, zstd (bzip2, zlib, snappy), tar, zip, UTF-16, the log of a
 // container (CRI, Docker), the prefix of a logger. What is known and not read is
 // refused by name, with what would do (signs).
 //
@@ -36,7 +37,7 @@
 //  4. Workers (worker.go) decode units into records: jsontext.go, otlpjson.go
 //     and jsonvalue.go on top of json.go, and one file for each other form of
 //     JSON on top of native.go; proto.go and protovalue.go on top of
-//     protowire.go. Attributes and events that Options does not ask for are
+//     protowire.go; jaegerproto.go; pdatadecoder.go. Attributes and events that Options does not ask for are
 //     skipped without being built, and what has the usual shape is read by the
 //     short ways of jsonusual.go, usualField and usualAttributes. All end in a
 //     sink (sink.go), which packs the records (record.go).

@@ -29,6 +29,11 @@ var forms = map[string]func(*Trace){
 	"jaeger-ui.json":              nil,
 	"jaeger-ui-trace.json":        nil,
 	"jaeger-proto.jsonl":          nil,
+	"jaeger-spans.pb":             nil,
+	"jaeger-translated.jsonl":     nil,
+	"zipkin-translated.json":      asTranslated,
+	"otlp.json.bz2":               nil,
+	"otlp.json.zlib":              nil,
 	"jaeger-es.jsonl":             nil,
 	"jaeger-es-search.json":       nil,
 	"jaeger-es-tags.jsonl":        nil,
@@ -69,6 +74,20 @@ func without(what ...string) func(*Trace) {
 			}
 		}
 	}
+}
+
+// asTranslated makes of a trace what the collector's translation to Zipkin does:
+// names in lower case, attributes of the resource at its spans, an old key beside
+// the new one.
+func asTranslated(t *Trace) {
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		s.Name = strings.ToLower(s.Name)
+		s.Attrs = append([]Attr{s.Resource.Attrs[0]}, s.Attrs...)
+		s.Resource = &Resource{Service: s.Resource.Service, Attrs: s.Resource.Attrs[1:]}
+	}
+	root := &t.Spans[0]
+	root.Attrs = slices.Insert(root.Attrs, 3, Attr{"http.status_code", "504"})
 }
 
 // shop is the trace that the files of testdata/ingest/forms hold: a request

@@ -19,6 +19,13 @@ var hexValue = func() (table [256]byte) {
 	return
 }()
 
+// isPadded reports whether the id has 64 bits and zeros on the right of them,
+// where others pad on the left.
+func (id *TraceID) isPadded() bool {
+	none := [8]byte{}
+	return [8]byte(id[8:]) == none && [8]byte(id[:8]) != none
+}
+
 // parseID reads an id of len(dst) bytes from text and reports whether it is
 // one. An empty text is the zero id.
 //
@@ -48,6 +55,7 @@ func parseOddID(dst, text []byte) bool {
 	}
 	var scratch [64]byte
 	digits := scratch[:0]
+	whole := text // base64 may begin with 0x or 0X
 	if len(text) > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
 		text = text[2:]
 	}
@@ -57,12 +65,12 @@ func parseOddID(dst, text []byte) bool {
 			continue
 		}
 		if hexValue[c] == 0xff {
-			return parseBase64ID(dst, text)
+			return parseBase64ID(dst, whole)
 		}
 		digits = append(digits, c)
 	}
 	if len(digits) > 2*len(dst) {
-		return parseBase64ID(dst, text) // 24 hexadecimal digits can be base64 of hexadecimal text
+		return parseBase64ID(dst, whole) // 24 hexadecimal digits can be base64 of hexadecimal text
 	}
 	if len(digits)%2 != 0 {
 		digits = append(digits, 0)

@@ -170,6 +170,11 @@ func (j *jsonScanner) quoted() []byte {
 		j.pos = at + 1
 		return j.buf[from:at]
 	}
+	if at == len(j.buf) {
+		j.pos = at
+		j.fail(endOfInput)
+		return nil
+	}
 	return j.escaped(from, at)
 }
 

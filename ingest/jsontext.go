@@ -185,6 +185,8 @@ func (t *jsonText) run(tail string) (inside bool) {
 	for t.pos < len(t.buf) {
 		start := t.pos
 		switch c := t.buf[t.pos]; {
+		case c == 0:
+			t.nuls()
 		case isFiller(c):
 			t.pos++
 		case c == 0xEF && bytes.HasPrefix(t.buf[t.pos:], bom):
@@ -210,6 +212,15 @@ func (t *jsonText) run(tail string) (inside bool) {
 		}
 	}
 	return false
+}
+
+// nuls skips and notes what log rotation left.
+func (t *jsonText) nuls() {
+	from := t.pos
+	for t.pos < len(t.buf) && t.buf[t.pos] == 0 {
+		t.pos++
+	}
+	t.notes.Merge(Note{Code: NULs, Count: 1, Bytes: int64(t.pos - from), Example: Place{File: t.file, Position: t.offsetOf(from)}})
 }
 
 // topAt reads the object at the index. One that begins its line is no piece of

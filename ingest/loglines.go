@@ -11,6 +11,10 @@ import (
 // line into one of its own. It splits lines of more than 16 KiB; the parts are
 // joined here.
 
+// maxLogLine is the longest line of a log in bytes that is held, and the longest
+// that is joined from parts. A longer one is passed on in pieces.
+const maxLogLine = 16 << 20
+
 // A logLine is a line of a log with its wrapping taken off.
 type logLine struct {
 	text   []byte
@@ -122,9 +126,13 @@ func (l *logReader) next() {
 		if line.errors {
 			open = &l.open[1]
 		}
-		*open = append(*open, line.text...)
-		if !line.part || len(*open) >= maxValue {
-			l.room = append(append(l.room, *open...), '\n')
+		text := line.text
+		if line.part || len(*open) > 0 {
+			*open = append(*open, text...)
+			text = *open
+		}
+		if !line.part || len(*open) >= maxLogLine {
+			l.room = append(append(l.room, text...), '\n')
 			*open = (*open)[:0]
 			if cap(*open) > wideBlock {
 				*open = nil
@@ -143,7 +151,7 @@ func (l *logReader) next() {
 // readLine reads a line, or as much of it as is held, into l.line.
 func (l *logReader) readLine() (whole bool) {
 	l.line = l.line[:0]
-	for len(l.line) < maxValue {
+	for len(l.line) < maxLogLine {
 		part, err := l.r.ReadSlice('\n')
 		l.line = append(l.line, part...)
 		if err == nil {

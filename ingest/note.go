@@ -15,6 +15,8 @@ const (
 	SelfParent    Code = "self-parent"      // the span named itself as its parent
 	EmptyIDs      Code = "empty-ids"        // no trace id or no span id: never joined with others
 	BadID         Code = "bad-id"           // a trace or span id that cannot be read: the span has none
+	PaddedID      Code = "padded-id"        // a trace id that ends in 16 zeros: 64 bits, padded on the right
+	NULs          Code = "nul-bytes"        // NULs before or between values, left by log rotation: stripped; Count is of their runs
 	LateSpan      Code = "late-span"        // ended more than LateBy after the end of its root
 	RootMissing   Code = "root-missing"     // no span of the trace is without a parent id
 	Partial       Code = "partial"          // the source said that it is not whole
@@ -61,7 +63,7 @@ func (p Place) Before(q Place) bool {
 type Note struct {
 	Code    Code
 	Count   int64
-	Bytes   int64  // input bytes concerned, for unreadable and truncated; else 0
+	Bytes   int64  // input bytes concerned, for unreadable, truncated and nul-bytes; else 0
 	Text    string // what happened at Example, in words; "" where the code says it all
 	Example Place  // the first by Place.Before
 }

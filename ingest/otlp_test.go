@@ -150,7 +150,7 @@ func TestFromTraces(t *testing.T) {
 	rs := td.ResourceSpans().AppendEmpty()
 	rs.Resource().Attributes().PutStr("service.name", "svc")
 	s := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
-	s.SetTraceID(pcommon.TraceID{1})
+	s.SetTraceID(pcommon.TraceID{15: 1})
 	s.SetSpanID(pcommon.SpanID{2})
 	s.SetName("GET /")
 	s.SetKind(ptrace.SpanKindServer)
@@ -168,7 +168,7 @@ func TestFromTraces(t *testing.T) {
 	s.Links().AppendEmpty().SetTraceID(pcommon.TraceID{3})
 	want := &Dump{
 		Spans: 1,
-		Traces: []*Trace{{ID: TraceID{1}, Epoch: 5000, Spans: []Span{{
+		Traces: []*Trace{{ID: TraceID{15: 1}, Epoch: 5000, Spans: []Span{{
 			ID: SpanID{2}, Parent: -1, Kind: Server, End: 3000, Name: "GET /", Attrs: []Attr{{"kept", "1"}}, Resource: &Resource{Service: "svc"},
 			Events: []Event{{Name: "early", At: -1000, Attrs: []Attr{{"kept", "2"}}}, {Name: "late", At: 4000, Attrs: []Attr{{"kept", "2"}}}},
 			Links:  []Link{{TraceID: TraceID{3}}},

@@ -112,7 +112,16 @@ func TestForms(t *testing.T) {
 		if d := diff(want.Traces, got.Traces); d != "" {
 			t.Errorf("%s %s", name, d)
 		}
-		if len(got.Notes) > 0 {
+		wantNotes := map[string]Note{
+			"NULs in front":   {Code: NULs, Count: 1, Bytes: 1000},
+			"NULs in between": {Code: NULs, Count: 1, Bytes: 3, Example: Place{Position: int64(len(three[0]) + 1)}},
+		}
+		if want, ok := wantNotes[name]; ok {
+			want.Example.File = got.Files[0].Path
+			if len(got.Notes) != 1 || got.Notes[0] != want {
+				t.Errorf("%s: notes %v, want %v", name, got.Notes, want)
+			}
+		} else if len(got.Notes) > 0 {
 			t.Errorf("%s: notes %v, want none", name, got.Notes)
 		}
 	}

@@ -51,7 +51,7 @@ func TestReports(t *testing.T) {
 		{"contrib#44077: a length and a zstd frame a message", string(prefixed(zst([]byte(in(`{"traceId":"1","spanId":"1",` + span + `}`))))), n1},
 		{"contrib#49328: zstd, and lengths in it all the same", string(zst(prefixed([]byte(in(`{"traceId":"1","spanId":"1",` + span + `}`))))), n1},
 		{"contrib#46038: a zstd frame a write", string(zst([]byte(in(`{"traceId":"1","spanId":"1",`+span+`}`+"\n")))) + string(zst([]byte(in(`{"traceId":"2","spanId":"1",`+span+`}`)))), n1 + "; 2/1 S 0-10 w:n"},
-		{"contrib#34832: NULs after rotation", strings.Repeat("\x00", 100) + in(`{"traceId":"1","spanId":"1",`+span+`}`), n1},
+		{"contrib#34832: NULs after rotation", strings.Repeat("\x00", 100) + in(`{"traceId":"1","spanId":"1",`+span+`}`), n1 + "; nul-bytes"},
 		{"contrib#35738: signals mixed in one file", `{"resourceLogs":[{}]}` + in(`{"traceId":"1","spanId":"1",`+span+`}`) + `{"resourceMetrics":[{}]}`, n1 + "; other-signal"},
 		{"contrib#34782, specification#786, tempo#3802, #5437: ids in base64", in(`{"traceId":"AAAAAAAAAAAAAAAAAAAAAQ==","spanId":"AAAAAAAAAAE=",` + span + `}`), n1},
 		{"swift#537: base64 of hexadecimal", in(`{"traceId":"MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDE=","spanId":"MDAwMDAwMDAwMDAwMDAwMQ==",` + span + `}`), n1},
@@ -76,6 +76,7 @@ func TestReports(t *testing.T) {
 		{"collector#11056, contrib#2622, otel-desktop-viewer#409: a retry, and the same id with another outcome", in(`{"traceId":"1","spanId":"1",` + span + `},{"traceId":"1","spanId":"1",` + span + `},{"traceId":"1","spanId":"1",` + span + `,"status":{"code":2}}`), n1 + "; 1/1 S! 0-10 w:n; duplicate"},
 		{"kibana#177913: self-parent and cycle", in(`{"traceId":"1","spanId":"1","parentSpanId":"1",` + span + `},{"traceId":"1","spanId":"2","parentSpanId":"3",` + span + `},{"traceId":"1","spanId":"3","parentSpanId":"2",` + span + `}`),
 			"1/1<1 S 0-10 w:n; 1/2<3 S 0-10 w:n; 1/3<2 S 0-10 w:n; cycle-cut; root-missing; self-parent"},
+		{"tempo#5395, jaeger#1578: zeros on the right", in(`{"traceId":"0000000000000abc0000000000000000","spanId":"1",` + span + `}`), "abc0000000000000000/1 S 0-10 w:n; padded-id"},
 		{"tempo#5395, jaeger#1578: zeros dropped on the left", `{"traceID":"abc","spanID":"01","operationName":"n","startTime":10,"duration":0,"process":{"serviceName":"w"}}`, "abc/1 - 0-0 w:n"},
 		{"tempo: an answer that is not whole", `{"trace":{"resourceSpans":[` + in(`{"traceId":"1","spanId":"1",` + span + `}`)[18:] + `,"status":"PARTIAL","message":"too big"}`, n1 + "; partial"},
 	}

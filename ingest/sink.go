@@ -76,6 +76,9 @@ func (s *sink) flush() {
 		if s.watch != "" && strings.HasPrefix(r.span.Name, s.watch) {
 			s.watch, s.watched = "", true
 		}
+		if r.trace.isPadded() {
+			s.notes.Add(PaddedID, Place{File: r.span.File, Position: r.span.Position, Trace: r.trace, Span: r.span.ID})
+		}
 		if s.packer.add(r) != nil {
 			return // the spooler knows why
 		}
@@ -85,8 +88,10 @@ func (s *sink) flush() {
 // unreadable notes n bytes at the offset that are no span.
 func (s *sink) unreadable(at, n int64, why string) {
 	s.notes.Merge(Note{Code: Unreadable, Count: 1, Bytes: n, Text: why, Example: Place{File: s.file, Position: at}})
-	s.odd(at, "at "+strconv.FormatInt(at, 10)+": "+why)
+	s.odd(at, oddText(at, why))
 }
+
+func oddText(at int64, why string) string { return "at " + strconv.FormatInt(at, 10) + ": " + why }
 
 // badID notes an id that cannot be read: its span has none.
 func (s *sink) badID(at int64, id string) {
@@ -97,6 +102,7 @@ func (s *sink) badID(at int64, id string) {
 // something.
 func (s *sink) cutOff(at, n int64, why string) {
 	s.notes.Merge(Note{Code: Truncated, Count: 1, Bytes: n, Text: why, Example: Place{File: s.file, Position: at}})
+	s.odd(at, oddText(at, why))
 }
 
 // otherSignal notes an object of logs, metrics or profiles.

@@ -233,7 +233,9 @@ func (c *brackets) step(b byte) {
 		if c.depth == 0 {
 			c.last = c.pos
 		}
-	case c.depth == 0 && !isFiller(b):
+	case c.depth == 0 && isFiller(b):
+		c.last = c.pos
+	case c.depth == 0:
 		c.garbage = true
 	}
 }
@@ -280,6 +282,7 @@ func (f *source) skip(n int64, why string) {
 func (f *source) skipped(from int64, why string) {
 	if f.offset > from {
 		f.notes.Merge(Note{Code: Unreadable, Count: 1, Bytes: f.offset - from, Text: why, Example: Place{File: f.path, Position: from}})
+		f.found[f.index].add(found{odd: oddText(from, why), oddAt: from})
 	}
 }
 

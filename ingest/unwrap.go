@@ -142,7 +142,7 @@ func (w *worker) unframe(packed []byte) (why string) {
 // the proper end.
 func shortError(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return "compressed data ends early"
+		return "packed data ends early"
 	}
 	return err.Error()
 }

@@ -1,5 +1,7 @@
 package ingest
 
+import "bytes"
+
 // Zipkin writes an array of spans, at times one array a trace in it. Times are
 // in microseconds; 0 means unset. The client and the server of a call share an
 // id, which assembling knows about (link.go). Version 1 is read by the same
@@ -96,7 +98,7 @@ func (t *jsonText) zipkinTags(span *Span, service string, loose bool) {
 			t.jaeger.key = append(t.jaeger.key[:0], key...)
 			t.value = t.value[:0]
 			t.native(plain, 0)
-			if t.why == "" {
+			if t.why == "" && !t.linkTag() {
 				t.putTag(span, t.jaeger.key, false)
 			}
 		})
@@ -141,10 +143,65 @@ func (t *jsonText) zipkinAnnotations() {
 		if owned && t.zipkin.annotate(text, of, at) {
 			return
 		}
-		if name, kept := t.wantEvent(text); kept {
-			t.putEvent(name, uint64(max(at, 0)), len(t.span))
+		event, attrs := splitAnnotation(text)
+		if name, kept := t.wantEvent(event); kept {
+			from := len(t.span)
+			t.annotationAttributes(bytes.Clone(attrs))
+			t.putEvent(name, uint64(max(at, 0)), from)
 		}
 	})
+}
+
+// splitAnnotation returns the name of an event, and its attributes as an object of
+// JSON, of the text that exporters of OpenTelemetry make of the two:
+//
+//	"name": {"key":"value"}      the SDKs (specification, "OpenTelemetry to Zipkin")
+//	name|{"key":"value"}|0       the collector; behind, how many were dropped
+func splitAnnotation(text []byte) (name, attrs []byte) {
+	if at := bytes.Index(text, []byte(`": {`)); at > 0 && text[0] == '"' && text[len(text)-1] == '}' {
+		return text[1:at], text[at+3:]
+	}
+	first, last := bytes.Index(text, []byte("|{")), bytes.LastIndex(text, []byte("}|"))
+	if first < 0 || last < first {
+		return text, nil
+	}
+	if _, _, ok := parseInteger(text[last+2:]); !ok {
+		return text, nil
+	}
+	return text[:first], text[first+1 : last+1]
+}
+
+// annotationAttributes reads attributes of an event. What cannot be read is not
+// worth the event.
+func (t *jsonText) annotationAttributes(attrs []byte) {
+	if len(attrs) == 0 {
+		return
+	}
+	outer, from := t.jsonScanner, len(t.span)
+	t.jsonScanner = jsonScanner{buf: attrs}
+	if t.nativeAttributes(false); t.why != "" {
+		t.span = t.span[:from]
+	}
+	t.jsonScanner = outer
+}
+
+// linkTag takes a tag that the collector makes of a link:
+//
+//	otlp.link.0: trace id|span id|trace state|attributes|how many were dropped
+func (t *jsonText) linkTag() bool {
+	if !bytes.HasPrefix(t.jaeger.key, []byte("otlp.link.")) {
+		return false
+	}
+	trace, rest, _ := bytes.Cut(t.value, []byte("|"))
+	span, _, ok := bytes.Cut(rest, []byte("|"))
+	var l Link
+	if !ok || !parseID(l.TraceID[:], trace) || !parseID(l.SpanID[:], span) {
+		return false
+	}
+	if t.links {
+		t.putLink(l)
+	}
+	return true
 }
 
 // endpoint reads an endpoint.

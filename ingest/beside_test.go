@@ -1,0 +1,79 @@
+package ingest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/s2"
+)
+
+// Files that people hold beside those of the corpus, and what was misread in
+// them.
+
+// A span id in base64 may begin with what looks like the mark of hexadecimal:
+// seen in the translation of a real load to Jaeger's JSON, where one in 4096 does.
+func TestBase64LikeHexadecimal(t *testing.T) {
+	for text, want := range map[string]SpanID{
+		"0XWkFx76ofA=":       {0xd1, 0x75, 0xa4, 0x17, 0x1e, 0xfa, 0xa1, 0xf0},
+		"0xWkFx76ofA=":       {0xd3, 0x15, 0xa4, 0x17, 0x1e, 0xfa, 0xa1, 0xf0},
+		"0x1234567890abcdef": {0x12, 0x34, 0x56, 0x78, 0x90, 0xab, 0xcd, 0xef},
+		"0X1":                {7: 1},
+	} {
+		var id SpanID
+		if !parseID(id[:], []byte(text)) || id != want {
+			t.Errorf("parseID(%s) = %s, want %s", text, id, want)
+		}
+	}
+}
+
+// Events as SDKs and the collector write them into Zipkin's annotations.
+func TestZipkinAnnotations(t *testing.T) {
+	for text, want := range map[string][2]string{
+		`exception`: {"exception", ""},
+		`exception|{"exception.type":"Timeout"}|0`:   {"exception", `{"exception.type":"Timeout"}`},
+		`"exception": {"exception.type":"a: {b}|1"}`: {"exception", `{"exception.type":"a: {b}|1"}`},
+		`a|b`:     {"a|b", ""},
+		`a|{b}|c`: {"a|{b}|c", ""},
+		`a}|1|{`:  {"a}|1|{", ""},
+		`"a": {b`: {`"a": {b`, ""},
+		`": {}`:   {`": {}`, ""},
+		``:        {"", ""},
+	} {
+		name, attrs := splitAnnotation([]byte(text))
+		if string(name) != want[0] || string(attrs) != want[1] {
+			t.Errorf("splitAnnotation(%s) = %s, %s; want %s, %s", text, name, attrs, want[0], want[1])
+		}
+	}
+}
+
+// Other packings, and what is refused by name.
+func TestPackings(t *testing.T) {
+	text := strings.Join(three, "\n") + "\n"
+	want := readText(t, text)
+	var snappy strings.Builder
+	for _, o := range [][]s2.WriterOption{{s2.WriterSnappyCompat()}, nil} {
+		snappy.Reset()
+		w := s2.NewWriter(&snappy, o...)
+		w.Write([]byte(text))
+		w.Close()
+		if d := diff(want.Traces, readText(t, snappy.String()).Traces); d != "" {
+			t.Errorf("snappy, S2: %s", d)
+		}
+	}
+	// Stores pad gzip with NULs; what comes behind is no loss of what came before.
+	if d := diff(want.Traces, readText(t, string(gz([]byte(text)))+strings.Repeat("\x00", 512)).Traces); d != "" {
+		t.Errorf("padded gzip: %s", d)
+	}
+	for content, refused := range map[string]string{
+		"\xfd7zXZ\x00\x00\x04":                                         "packed with xz: unpack it first (xz -d)",
+		"\x04\x22\x4d\x18\x64\x40\xa7":                                 "packed with lz4: unpack it first (lz4 -d)",
+		"Obj\x01\x04\x14avro.codec":                                    "an Avro file: export its records as JSON lines",
+		"SQLite format 3\x00\x10\x00":                                  "a database of SQLite: export its spans as OTLP or JSON lines",
+		"#<struct OpenTelemetry::SDK::Trace::SpanData\n name=\"x\",\n": "output of Ruby's console exporter",
+	} {
+		_, err := Read(t.Context(), []string{write(t, "x", []byte(content))}, keepAll)
+		if err == nil || !strings.Contains(err.Error(), "/x: "+refused) {
+			t.Errorf("%.20q: error %v, want %s", content, err, refused)
+		}
+	}
+}
