@@ -57,6 +57,7 @@ type call struct {
 	path       time.Duration // on the path of its request
 	hint       string        // service.criticality of the callee
 	nameable   bool          // its callee is known by its address alone: see callees
+	protocol   protocol      // what it speaks
 	rules      callRules
 
 	at int32 // span index of span
@@ -266,6 +267,7 @@ func (t *traced) addCall(g *group) {
 	}
 	t.identify(&c, &attempts[known])
 	c.nameable = slices.Contains(byAddress, c.rules.callee)
+	c.protocol = c.speaks()
 	r.calls = append(r.calls, c)
 }
 

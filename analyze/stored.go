@@ -168,7 +168,8 @@ func (c *call) single() bool {
 
 func (w *requestWriter) call(r *request, c *call) {
 	single := c.single()
-	w.flags(single, c.awaited, c.path != 0, c.winner == 0, c.file == r.file, c.nameable, c.messaging, c.hint != "", c.unfinished, c.to.caller != r.service)
+	w.flags(single, c.awaited, c.path != 0, c.winner == 0, c.file == r.file, c.nameable, c.messaging, c.hint != "", c.unfinished, c.to.caller != r.service,
+		c.protocol.http, c.protocol.grpc, c.protocol.safe, c.protocol.read)
 	if c.to.caller != r.service {
 		w.text(c.to.caller)
 	}
@@ -411,6 +412,7 @@ func (d *requestReader) call(r *request, c *call) {
 	if f.next() {
 		c.to.caller = d.text()
 	}
+	c.protocol = protocol{f.next(), f.next(), f.next(), f.next()}
 	c.to.callee, c.to.operation = d.text(), d.text()
 	c.span = d.span()
 	c.position = r.position + d.number()
