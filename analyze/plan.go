@@ -39,6 +39,7 @@ type PlannedCall struct {
 	Left        time.Duration // what the deadline leaves it when the calls before it take their minimums
 	Path        time.Duration // that it held requests of the route, all together
 	After       []int         // calls that it waits for
+	Beyond      *float64      // share of attempts that take longer than Budget; nil: not known
 }
 
 // A PlanError is a rule of plans that one breaks.
@@ -51,6 +52,48 @@ func (e *PlanError) Error() string { return e.Route + ": " + e.Text }
 
 // ErrNoDeadline is the error of Plans where no route has a deadline.
 var ErrNoDeadline = errors.New("no route with calls has a deadline to divide: give --deadline, or a policy with deadlines")
+
+// WorstWith is the worst case of the route if one call may take another time than its
+// budget, and all others keep theirs.
+func (p *Plan) WorstWith(call int, budget time.Duration) time.Duration {
+	nodes := p.Route.graph.nodes
+	ends := make([]time.Duration, len(nodes))
+	last := time.Duration(0)
+	for c, n := range nodes {
+		start := n.head
+		for _, b := range n.before {
+			start = max(start, ends[b]+p.Route.between(b, c))
+		}
+		ends[c] = start + p.Calls[c].Budget
+		if c == call {
+			ends[c] = start + budget
+		}
+		last = max(last, ends[c])
+	}
+	if p.Tail != nil {
+		last += *p.Tail
+	}
+	return last
+}
+
+// between is the median own work between two calls of the route that follow each other.
+func (r *SuggestedRoute) between(b, c int) time.Duration {
+	return r.table.gap[[2]int32{r.graph.nodes[b].dep, r.graph.nodes[c].dep}]
+}
+
+// PathShares gives, for each call, the share of the time of the route's requests
+// that it held, and the share that was own work; nil: there are no requests.
+func (p *Plan) PathShares() (calls []float64, own *float64) {
+	total := float64(p.Route.total)
+	if total <= 0 {
+		return nil, nil
+	}
+	for i := range p.Calls {
+		calls = append(calls, float64(p.Calls[i].Path)/total)
+	}
+	share := float64(p.Route.own) / total
+	return calls, &share
+}
 
 // Plans gives the plan of each route that has a deadline of its own and makes calls. An
 // error joins one PlanError for each rule that a plan breaks.
@@ -80,7 +123,7 @@ func (s *Suggestion) Plans() ([]*Plan, error) {
 //
 // weight is the minimum of a required call, and 0 of an optional one.
 func (s *Suggestion) plan(r *SuggestedRoute, total time.Duration) *Plan {
-	nodes, t := r.graph.nodes, r.table
+	nodes := r.graph.nodes
 	byDep := map[int32]*SuggestedDependency{}
 	for _, d := range s.Dependencies {
 		byDep[d.dep] = d
@@ -90,7 +133,6 @@ func (s *Suggestion) plan(r *SuggestedRoute, total time.Duration) *Plan {
 	if p.Tail != nil {
 		tail = *p.Tail
 	}
-	between := func(b, c int) time.Duration { return t.gap[[2]int32{nodes[b].dep, nodes[c].dep}] }
 	weight := func(c int) time.Duration {
 		if d := p.Calls[c].Dependency; d.Required && d.Minimum.InForce() != nil {
 			return *d.Minimum.InForce()
@@ -103,7 +145,7 @@ func (s *Suggestion) plan(r *SuggestedRoute, total time.Duration) *Plan {
 	ahead := make([]time.Duration, len(nodes)) // the longest chain after c
 	for d := len(nodes) - 1; d >= 0; d-- {
 		for _, c := range nodes[d].before {
-			ahead[c] = max(ahead[c], between(c, d)+weight(d)+ahead[d])
+			ahead[c] = max(ahead[c], r.between(c, d)+weight(d)+ahead[d])
 		}
 	}
 	own := make([]time.Duration, len(nodes))   // work that is no call, on the longest path to c
@@ -115,10 +157,10 @@ func (s *Suggestion) plan(r *SuggestedRoute, total time.Duration) *Plan {
 		call.Name = d.callName(nodes[c].nth)
 		previous[c], own[c], call.Start, least[c] = -1, nodes[c].head, nodes[c].head, nodes[c].head
 		for _, b := range nodes[c].before {
-			if at := p.Calls[b].Start + p.Calls[b].Budget + between(b, c); at > call.Start || previous[c] < 0 {
-				previous[c], own[c], call.Start = b, own[b]+between(b, c), at
+			if at := p.Calls[b].Start + p.Calls[b].Budget + r.between(b, c); at > call.Start || previous[c] < 0 {
+				previous[c], own[c], call.Start = b, own[b]+r.between(b, c), at
 			}
-			least[c] = max(least[c], least[b]+weight(b)+between(b, c))
+			least[c] = max(least[c], least[b]+weight(b)+r.between(b, c))
 		}
 		call.Reserve = tail + ahead[c]
 		call.Left = total - least[c] - call.Reserve
@@ -135,7 +177,7 @@ func (s *Suggestion) plan(r *SuggestedRoute, total time.Duration) *Plan {
 		if s.Policy.Timeouts != FixedCeiling && !d.Required && (call.Budget <= 0 || minimum != nil && call.Budget < *minimum) {
 			call.Budget = 0
 		}
-		call.MaxAttempts = d.fitting(call.Budget)
+		call.MaxAttempts, call.Beyond = d.fitting(call.Budget), d.latency.ShareAbove(call.Budget)
 		if at := call.Start + call.Budget; longest < 0 || at > end {
 			end, longest = at, c
 		}
@@ -161,6 +203,20 @@ func (d *SuggestedDependency) callName(nth int32) string {
 	return name
 }
 
+// Waits is the longest that the waits between k attempts take together; 0: there is
+// no wait to speak of.
+func (d *SuggestedDependency) Waits(k int) time.Duration {
+	return longestWaits(k, d.base(), maxPolicyTime)
+}
+
+// base is the wait before the second attempt, at the most.
+func (d *SuggestedDependency) base() time.Duration {
+	if d.RetryBase == 0 && d.Minimum.InForce() != nil {
+		return roundUp(*d.Minimum.InForce())
+	}
+	return d.RetryBase
+}
+
 // fitting is how many attempts fit in a budget; 1 at the most where the call is not
 // known to be safe to repeat, or how long an attempt needs is not known.
 func (d *SuggestedDependency) fitting(budget time.Duration) int {
@@ -171,11 +227,7 @@ func (d *SuggestedDependency) fitting(budget time.Duration) int {
 	case !d.Safe || minimum == nil || *minimum <= 0:
 		return 1
 	}
-	base := d.RetryBase
-	if base == 0 {
-		base = roundUp(*minimum)
-	}
-	return MaxAttempts(budget, *minimum, base)
+	return MaxAttempts(budget, *minimum, d.base())
 }
 
 // Check lists the rules that a plan breaks, with the numbers.

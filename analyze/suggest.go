@@ -109,7 +109,8 @@ type SuggestedDependency struct {
 	RetryOn                   []string
 	Refused                   []string // what the policy says and is not obeyed, in words: repeating what is not known safe
 
-	dep int32
+	dep     int32
+	latency *Sample
 }
 
 // Again says why a call is tried again, or is not.
@@ -302,7 +303,7 @@ func (a *Analysis) suggestDependency(dep int32, r *Dependency) *SuggestedDepende
 	s := &SuggestedDependency{Caller: r.Caller, Callee: r.Callee, Operation: r.Operation, Transport: d.protocols.transport(),
 		Languages: a.languages[r.Caller], Calls: r.Calls, Attempts: r.Attempts, Errors: r.Errors, Rule: d.rule,
 		Required: d.required, Hint: d.hint, ShareCut: r.CeilingShareCut, DoesNotFit: r.DoesNotFit, Capped: d.capped,
-		FalseTimeouts: d.falseTimeouts, Current: r.CurrentTimeout, dep: dep}
+		FalseTimeouts: d.falseTimeouts, Current: r.CurrentTimeout, dep: dep, latency: &d.latency}
 	s.Minimum = valueOf(&d.latency, P50)
 	s.Minimum.Measured = r.Minimum
 	s.Ceiling = valueOf(&d.latency, whole-d.falseTimeouts)
@@ -531,7 +532,7 @@ func (s *Suggestion) Callers() []string {
 
 // NewRule is what a new rule says of the dependency.
 func (d *SuggestedDependency) NewRule() DependencyRule {
-	r := DependencyRule{Caller: star(d.Caller), Callee: star(d.Callee), Operation: star(d.Operation), Required: d.Required, Safe: d.Safe,
+	r := DependencyRule{Caller: Star(d.Caller), Callee: Star(d.Callee), Operation: Star(d.Operation), Required: d.Required, Safe: d.Safe,
 		Minimum: d.Minimum.Measured, Ceiling: d.Ceiling.Measured, FalseTimeouts: d.FalseTimeouts, Attempts: d.SuggestedAttempts,
 		RetryBase: d.RetryBase, RetryOn: d.RetryOn}
 	if r.Attempts == 1 {
@@ -543,8 +544,8 @@ func (d *SuggestedDependency) NewRule() DependencyRule {
 	return r
 }
 
-// star is the glob for a name; an empty one has none of its own.
-func star(name string) string {
+// Star is the glob for a name; an empty one has none of its own.
+func Star(name string) string {
 	if name == "" {
 		return "*"
 	}
@@ -564,7 +565,7 @@ func (s *Suggestion) NewRules() (routes []*SuggestedRoute, dependencies []*Sugge
 		}
 	}
 	slices.SortStableFunc(routes, func(x, y *SuggestedRoute) int {
-		return cmp.Or(cmp.Compare(strings.Count(star(x.Service)+star(x.Route), "*"), strings.Count(star(y.Service)+star(y.Route), "*")))
+		return cmp.Or(cmp.Compare(strings.Count(Star(x.Service)+Star(x.Route), "*"), strings.Count(Star(y.Service)+Star(y.Route), "*")))
 	})
 	for _, d := range s.Dependencies {
 		if d.Rule == nil {
