@@ -200,21 +200,25 @@ func ceilingText(d *analyze.SuggestedDependency) string {
 func againText(d *analyze.SuggestedDependency) string {
 	why := map[analyze.Basis]string{analyze.BasisPolicy: "safe by this file", analyze.BasisMethod: "safe by its method",
 		analyze.BasisRead: "a database read"}[d.SafeBasis]
+	key := "attempts: "
+	if d.Rule != nil && d.Rule.Attempts != d.SuggestedAttempts && d.Again != analyze.AgainHedge {
+		key += fmt.Sprintf("this file says %d; ", d.Rule.Attempts)
+	}
 	switch d.Again {
 	case analyze.AgainUnsafe:
 		if d.SafeBasis == analyze.BasisPolicy {
-			return "attempts: 1: this file says that it is not safe to repeat"
+			return key + "1: this file says that it is not safe to repeat"
 		}
-		return "attempts: 1: not known to be safe to repeat"
+		return key + "1: not known to be safe to repeat"
 	case analyze.AgainRetry:
-		return fmt.Sprintf("attempts: %d: %s of attempts fail, and two fit below the ceiling; %s. The base of the wait is the minimum, rounded up", d.SuggestedAttempts,
+		return fmt.Sprintf("%s%d: %s of attempts fail, and two fit below the ceiling; %s. The base of the wait is the minimum, rounded up", key, d.SuggestedAttempts,
 			share(d.Errors, d.Attempts), why)
 	case analyze.AgainHedge:
 		return fmt.Sprintf("hedge_after: %s: %s; %s", orUnknown(d.HedgeAfter.Measured, setting), valueText(&d.HedgeAfter), why)
 	case analyze.AgainNoRoom:
-		return fmt.Sprintf("attempts: 1: %s of attempts fail, but two do not fit below the ceiling", share(d.Errors, d.Attempts))
+		return fmt.Sprintf("%s1: %s of attempts fail, but two do not fit below the ceiling", key, share(d.Errors, d.Attempts))
 	case analyze.AgainNotKnown:
-		return "attempts: 1: minimum or ceiling are not known"
+		return key + "1: minimum or ceiling are not known"
 	}
-	return "attempts: 1: none failed, and nothing shows that a second copy would help"
+	return key + "1: none failed, and nothing shows that a second copy would help"
 }

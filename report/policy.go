@@ -79,10 +79,7 @@ func (e *policyEditor) open(old []byte) error {
 		}
 	}
 	text := []byte(strings.Join(e.lines, "\n"))
-	if e.policy, err = analyze.ParsePolicy(e.name, text); err != nil {
-		return err
-	}
-	if !sameRules(before, e.policy) {
+	if e.policy, err = analyze.ParsePolicy(e.name, text); err != nil || !sameRules(before, e.policy) {
 		return fmt.Errorf("%s: a value runs over a line that begins with %s: write it on one line", e.name, ownMark)
 	}
 	var doc yaml.Node
