@@ -318,7 +318,9 @@ func (a *Analysis) suggestDependency(dep int32, r *Dependency) *SuggestedDepende
 		if s.Ceiling.Given != nil {
 			s.GivenCut = d.latency.ShareAbove(*s.Ceiling.Given)
 		}
-		s.RequiredBasis = BasisPolicy
+		if d.rule.Lines == nil || d.rule.Lines["required"] > 0 {
+			s.RequiredBasis = BasisPolicy
+		}
 	} else if h := hintOf(d.hint); h == hintOptional && a.opts.Hints || h == hintRequired {
 		s.RequiredBasis = BasisHint
 	}

@@ -143,9 +143,9 @@ func dependencyLines(d *analyze.SuggestedDependency) []string {
 	case d.RequiredBasis == analyze.BasisHint:
 		add("required: %t by a hint: %s. Is it so?", d.Required, whyHint(d.Hint))
 	case d.RequiredBasis == analyze.BasisNone && d.Hint != "":
-		add("required: to be decided; a hint: %s", whyHint(d.Hint))
+		add("required: to be decided, and until then it is; a hint: %s", whyHint(d.Hint))
 	case d.RequiredBasis == analyze.BasisNone:
-		add("required: to be decided: write false if the caller has a fallback")
+		add("required: to be decided, and until then it is: write required: false if the caller has a fallback")
 	case d.Hint != "":
 		add("required: this file says %t; a hint: %s", d.Required, whyHint(d.Hint))
 	}

@@ -132,7 +132,7 @@ func (e *policyEditor) edit(s *analyze.Suggestion) ([]byte, error) {
 		deadlineRules = append(deadlineRules, slices.Concat(own(routeLines(r)), deadlineRule(r)))
 	}
 	for _, d := range dependencies {
-		dependencyRules = append(dependencyRules, slices.Concat(own(dependencyLines(d)), dependencyRule(d.NewRule())))
+		dependencyRules = append(dependencyRules, slices.Concat(own(dependencyLines(d)), dependencyRule(d)))
 	}
 	if err := e.add("deadlines", ruleless(s.Routes), deadlineRules); err != nil {
 		return nil, err
@@ -303,15 +303,17 @@ func deadlineRule(r *analyze.SuggestedRoute) []string {
 	return lines
 }
 
-// dependencyRule is a new rule of dependencies.
-func dependencyRule(r analyze.DependencyRule) []string {
-	lines := []string{"- caller: " + scalar(r.Caller), "  callee: " + scalar(r.Callee), "  operation: " + scalar(r.Operation),
-		"  required: " + strconv.FormatBool(r.Required)}
+// dependencyRule is a new rule of dependencies. Where nobody has decided whether it
+// is required, the rule does not say so either.
+func dependencyRule(d *analyze.SuggestedDependency) []string {
+	r := d.NewRule()
+	lines := []string{"- caller: " + scalar(r.Caller), "  callee: " + scalar(r.Callee), "  operation: " + scalar(r.Operation)}
 	add := func(when bool, key, value string) {
 		if when {
 			lines = append(lines, "  "+key+": "+value)
 		}
 	}
+	add(d.RequiredBasis != analyze.BasisNone, "required", strconv.FormatBool(r.Required))
 	add(r.Safe, "safe", "true")
 	add(r.Minimum != nil, "minimum", orUnknown(r.Minimum, time.Duration.String))
 	add(r.Ceiling != nil, "ceiling", orUnknown(r.Ceiling, time.Duration.String))

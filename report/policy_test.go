@@ -187,10 +187,10 @@ func TestPolicySaysWhatTheDataSay(t *testing.T) {
 	out := string(written(t, suggestionUnder(t, 5, "go", read(t, []byte(editedPolicy)), deployCalls()), []byte(editedPolicy)))
 	has(t, out,
 		"  #: card GET /card: 5 requests, 0 of 5 answered late (0 %), p50 71.0 ms, p99 71.0 ms\n  #:   reserve: this file says 25ms; measured p99 20.0 ms (20.0 ms … –), n 5\n  - {service: card",
-		"    #: card → users GET /users/me: 5 calls, 5 attempts, 0 failed\n    #:   minimum: p50 10.0 ms",
+		"    #: card → users GET /users/me: 5 calls, 5 attempts, 0 failed\n    #:   required: to be decided, and until then it is: write required: false if the caller has a fallback\n    #:   minimum: p50 10.0 ms",
 		"ceiling: this file says 45ms, which cuts 0 %; 11ms from p99.9 10.0 ms (10.0 ms … –), n 5 and 10% margin, rounded up; cuts 0 %; too few values: it may be far too low",
 		"#: card → orders POST /orders: 5 calls, 5 attempts, 0 failed",
-		"required: to be decided: write false if the caller has a fallback",
+		"required: to be decided, and until then it is: write required: false if the caller has a fallback",
 		"attempts: this file says 2; 1: none failed",
 		"attempts: 1: not known to be safe to repeat")
 }
