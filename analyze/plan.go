@@ -177,7 +177,7 @@ func (s *Suggestion) plan(r *SuggestedRoute, total time.Duration) *Plan {
 		if s.Policy.Timeouts != FixedCeiling && !d.Required && (call.Budget <= 0 || minimum != nil && call.Budget < *minimum) {
 			call.Budget = 0
 		}
-		call.MaxAttempts, call.Beyond = d.fitting(call.Budget), d.latency.ShareAbove(call.Budget)
+		call.MaxAttempts, call.Beyond = d.fitting(call.Budget), d.table.shareAbove(call.Budget)
 		if at := call.Start + call.Budget; longest < 0 || at > end {
 			end, longest = at, c
 		}

@@ -78,11 +78,11 @@ func (c *policyCheck) dependencies(dependencies []Dependency) {
 			}
 		}
 		if !matched && c.all {
-			what := dependency{rule.Caller, rule.Callee, rule.Operation}.String()
+			what := dependency{caller: rule.Caller, callee: rule.Callee, operation: rule.Operation}.String()
 			var names []string
 			for k := range dependencies {
 				d := &dependencies[k]
-				names = append(names, dependency{d.Caller, d.Callee, d.Operation}.String())
+				names = append(names, dependency{caller: d.Caller, callee: d.Callee, operation: d.Operation}.String())
 			}
 			c.mistake(rule.Lines.of(""), "dependencies: no call in the traces is of %s%s", what, meant(what, names))
 		}
@@ -91,7 +91,7 @@ func (c *policyCheck) dependencies(dependencies []Dependency) {
 
 // ceiling notes a ceiling in force that is below the minimum in force.
 func (c *policyCheck) ceiling(rule *DependencyRule, d *Dependency) {
-	what := dependency{d.Caller, d.Callee, d.Operation}
+	what := dependency{caller: d.Caller, callee: d.Callee, operation: d.Operation}
 	switch {
 	case rule.Ceiling != nil && rule.Minimum == nil && d.Minimum != nil && *rule.Ceiling < *d.Minimum:
 		c.mistake(rule.Lines.of("ceiling"), "ceiling: %v is below the measured minimum of %s, %v (p50 of %d attempts): no call would be made: write a higher ceiling, or a minimum",

@@ -46,6 +46,22 @@ func (p *protocols) learn(c protocol) {
 	}
 }
 
+// repeatable reports whether calls to a dependency are known to be safe to repeat, and
+// by what: what the policy says, either way, stands above what the calls show, and that has
+// to hold for all of them.
+func (d *depTable) repeatable() (safe bool, by Basis) {
+	p := &d.protocols
+	switch {
+	case d.rule != nil && (d.rule.Safe || d.rule.Lines["safe"] > 0):
+		return d.rule.Safe, BasisPolicy
+	case p.calls > 0 && p.reads == p.calls:
+		return true, BasisRead
+	case p.calls > 0 && p.safe == p.calls:
+		return true, BasisMethod
+	}
+	return false, BasisNone
+}
+
 // A Transport is what a dependency is spoken to by.
 type Transport string
 

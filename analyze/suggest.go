@@ -109,8 +109,8 @@ type SuggestedDependency struct {
 	RetryOn                   []string
 	Refused                   []string // what the policy says and is not obeyed, in words: repeating what is not known safe
 
-	dep     int32
-	latency *Sample
+	dep   int32
+	table *depTable
 }
 
 // Again says why a call is tried again, or is not.
@@ -137,7 +137,7 @@ func (a *Analysis) Suggest() (*Suggestion, error) {
 	reported := map[dependency]*Dependency{}
 	for i := range a.Report.Dependencies {
 		d := &a.Report.Dependencies[i]
-		reported[dependency{d.Caller, d.Callee, d.Operation}] = d
+		reported[dependency{caller: d.Caller, callee: d.Callee, operation: d.Operation}] = d
 	}
 	for i, d := range a.deps {
 		if r := reported[d.name]; r != nil {
@@ -149,7 +149,12 @@ func (a *Analysis) Suggest() (*Suggestion, error) {
 	return s, a.err
 }
 
-func (d *SuggestedDependency) name() dependency { return dependency{d.Caller, d.Callee, d.Operation} }
+// shareAbove is the share of attempts that take longer; nil: not known.
+func (d *depTable) shareAbove(t time.Duration) *float64 { return d.latency.ShareAbove(t) }
+
+func (d *SuggestedDependency) name() dependency {
+	return dependency{caller: d.Caller, callee: d.Callee, operation: d.Operation}
+}
 
 // String names it as reports do.
 func (d *SuggestedDependency) String() string { return d.name().String() }
@@ -160,6 +165,7 @@ func (r *SuggestedRoute) String() string { return routeKey{r.Service, r.Route}.S
 // A routeSketch is what a pass over all requests learns of a route.
 type routeSketch struct {
 	recorded, inherited Sample
+	least, most         time.Duration   // of recorded
 	left                []time.Duration // at which callers left, of requests without a deadline; at most maxLeft
 	leftAll             int
 	took                Sample // of answered requests without a deadline
@@ -210,7 +216,12 @@ func (k *routeSketch) learn(r *request) {
 	}
 	switch {
 	case r.deadline != nil && r.deadline.source == Recorded:
-		k.recorded.Add(r.deadline.budget)
+		b := r.deadline.budget
+		if k.recorded.N() == 0 {
+			k.least, k.most = b, b
+		}
+		k.least, k.most = min(k.least, b), max(k.most, b)
+		k.recorded.Add(b)
 	case r.deadline != nil && r.deadline.source == Inherited:
 		k.inherited.Add(r.deadline.budget)
 	case r.deadline == nil && r.timedOut: // its caller left: nothing else says so without a deadline
@@ -231,7 +242,7 @@ func (a *Analysis) suggestRoute(r *Route, t *routeTable, k *routeSketch) *Sugges
 		s.path = append(s.path, k.path[t.index[n.routeNode]])
 	}
 	if k.recorded.N() > 0 {
-		s.Least, s.Most = k.recorded.Point(0), k.recorded.Point(whole)
+		s.Least, s.Most = &k.least, &k.most
 	}
 	if s.Rule = a.opts.Policy.DeadlineFor(r.Service, r.Route); s.Rule != nil {
 		s.Reserve.Given = s.Rule.Reserve
@@ -303,7 +314,7 @@ func (a *Analysis) suggestDependency(dep int32, r *Dependency) *SuggestedDepende
 	s := &SuggestedDependency{Caller: r.Caller, Callee: r.Callee, Operation: r.Operation, Transport: d.protocols.transport(),
 		Languages: a.languages[r.Caller], Calls: r.Calls, Attempts: r.Attempts, Errors: r.Errors, Rule: d.rule,
 		Required: d.required, Hint: d.hint, ShareCut: r.CeilingShareCut, DoesNotFit: r.DoesNotFit, Capped: d.capped,
-		FalseTimeouts: d.falseTimeouts, Current: r.CurrentTimeout, dep: dep, latency: &d.latency}
+		FalseTimeouts: d.falseTimeouts, Current: r.CurrentTimeout, dep: dep, table: d}
 	s.Minimum = valueOf(&d.latency, P50)
 	s.Minimum.Measured = r.Minimum
 	s.Ceiling = valueOf(&d.latency, whole-d.falseTimeouts)
@@ -316,7 +327,7 @@ func (a *Analysis) suggestDependency(dep int32, r *Dependency) *SuggestedDepende
 	if d.rule != nil {
 		s.Minimum.Given, s.Ceiling.Given = d.rule.Minimum, d.rule.Ceiling
 		if s.Ceiling.Given != nil {
-			s.GivenCut = d.latency.ShareAbove(*s.Ceiling.Given)
+			s.GivenCut = d.shareAbove(*s.Ceiling.Given)
 		}
 		if d.rule.Lines == nil || d.rule.Lines["required"] > 0 {
 			s.RequiredBasis = BasisPolicy
@@ -330,7 +341,7 @@ func (a *Analysis) suggestDependency(dep int32, r *Dependency) *SuggestedDepende
 	if c, m := s.Ceiling.InForce(), s.Minimum.InForce(); c != nil && m != nil && *c < *m {
 		s.Ceiling.Measured = nil
 	}
-	s.setSafe(&d.protocols)
+	s.Safe, s.SafeBasis = d.repeatable()
 	s.setAgain()
 	s.setInForce()
 	return s
@@ -341,22 +352,6 @@ func writable(d *time.Duration) *time.Duration {
 		return nil
 	}
 	return d
-}
-
-// setSafe decides whether a call may be repeated. A rule that says safe: false
-// stands above a method.
-func (d *SuggestedDependency) setSafe(p *protocols) {
-	says := d.Rule != nil && d.Rule.Lines["safe"] > 0
-	switch {
-	case d.Rule != nil && d.Rule.Safe:
-		d.Safe, d.SafeBasis = true, BasisPolicy
-	case says:
-		d.SafeBasis = BasisPolicy
-	case p.calls > 0 && p.reads == p.calls:
-		d.Safe, d.SafeBasis = true, BasisRead
-	case p.calls > 0 && p.safe == p.calls:
-		d.Safe, d.SafeBasis = true, BasisMethod
-	}
 }
 
 // setAgain decides between retries and hedges, never both: retries help after

@@ -297,3 +297,159 @@ func TestMaxAttempts(t *testing.T) {
 		}
 	}
 }
+
+func TestSuggestDeadlines(t *testing.T) {
+	const call = "c R 0 30 k=CLIENT s=card a=http.request.method=GET a=peer.service=b\n"
+	server := func(end int, attrs string) string {
+		return fmt.Sprintf("R - 0 %d k=SERVER s=card a=http.request.method=GET a=http.route=/card %s\n", end, attrs)
+	}
+	repeat := func(n int, text func(i int) string) (list []string) {
+		for i := range n {
+			list = append(list, text(i))
+		}
+		return list
+	}
+	left := func(i int) string { // its caller left after 150 ms, more or less
+		return server(150+i%2, "st=CANCELLED") + fmt.Sprintf("c R 0 %d k=CLIENT s=card a=http.request.method=GET a=peer.service=b\n", 140)
+	}
+	quick := func(int) string { return server(50, "") + call }
+	budget := func(ms int) func(int) string {
+		return func(i int) string { return server(50, fmt.Sprintf("a=http.request.header.x-budget-ms=%d", ms+i)) + call }
+	}
+	for _, row := range []struct {
+		name, policy string
+		traces       []string
+		want         string // deadline, basis
+	}{
+		{"none", "", repeat(3, quick), "<nil> "},
+		{"policy", "deadlines: [{deadline: 200ms}]", repeat(3, budget(300)), "200ms policy"},
+		{"recorded", "", repeat(3, budget(300)), "301ms recorded"},
+		// 20 of 21 callers left at 150 or 151 ms, and none of 100 answers took longer.
+		{"inferred", "", append(repeat(20, left), append(repeat(100, quick), server(90, "st=CANCELLED")+call)...), "150ms inferred"},
+		{"too few left", "", append(repeat(19, left), repeat(100, quick)...), "<nil> "},
+		// 2 of 100 answers took longer.
+		{"answers took longer", "", append(repeat(20, left), append(repeat(98, quick), repeat(2, func(int) string { return server(170, "") + call })...)...), "<nil> "},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r := suggested(t, worked(t, row.traces...), row.policy).Routes[0]
+			got := "<nil>"
+			if r.Deadline != nil {
+				got = r.Deadline.String()
+			}
+			want(t, "deadline", got+" "+string(r.Basis), row.want)
+		})
+	}
+	// A nested request inherits: it gets no deadline of its own.
+	s := suggested(t, worked(t, `
+R - 0 100 k=SERVER s=web a=http.request.method=GET a=http.route=/ a=http.request.header.x-budget-ms=200
+c R 10 90 k=CLIENT s=web
+S c 15 85 k=SERVER s=card a=http.request.method=GET a=http.route=/card
+`), "")
+	want(t, "nested", []any{s.Routes[0].Service, s.Routes[0].Deadline == nil, s.Routes[0].Basis, *s.Routes[0].Inherited.Measured},
+		[]any{"card", true, BasisInherited, ms(185)})
+}
+
+func TestSuggestHints(t *testing.T) {
+	const trace = `
+R - 0 100 k=SERVER s=web a=http.request.method=GET a=http.route=/
+c R 10 60 k=CLIENT s=web a=http.request.method=GET
+S c 15 55 k=SERVER s=recs a=http.request.method=GET a=http.route=/recs ra=service.criticality=%s
+`
+	for _, row := range []struct {
+		criticality, policy string
+		required            bool
+		basis               Basis
+		share               Quantile
+	}{
+		{"low", "", false, BasisHint, FalseTimeoutsOptional},
+		{"high", "", true, BasisHint, FalseTimeoutsRequired},
+		{"medium", "", true, BasisNone, FalseTimeoutsRequired},
+		{"low", "dependencies: [{callee: recs, required: true}]", true, BasisPolicy, FalseTimeoutsRequired},
+		{"low", "dependencies: [{callee: recs, attempts: 1}]", true, BasisNone, FalseTimeoutsRequired},
+		{"high", "dependencies: [{callee: recs, required: false}]", false, BasisPolicy, FalseTimeoutsOptional},
+	} {
+		dump := worked(t, strings.ReplaceAll(fmt.Sprintf(trace, row.criticality), "ra=service.criticality="+row.criticality, ""))
+		for i := range dump.Traces[0].Spans {
+			if s := &dump.Traces[0].Spans[i]; s.Resource.Service == "recs" {
+				s.Resource.Attrs = append(s.Resource.Attrs, ingest.Attr{Key: "service.criticality", Value: row.criticality})
+			}
+		}
+		d := suggested(t, dump, row.policy).Dependencies[0]
+		want(t, row.criticality+" under "+row.policy, []any{d.Required, d.RequiredBasis, d.FalseTimeouts}, []any{row.required, row.basis, row.share})
+	}
+}
+
+func TestSuggestAgain(t *testing.T) {
+	// 3 of 100 attempts fail; answers take 10 ms, and 4 of them 100.
+	var traces []string
+	for i := range 100 {
+		took, status := 10, ""
+		if i < 4 {
+			took = 100
+		} else if i < 7 {
+			status = "a=http.response.status_code=503 st=ERROR"
+		}
+		traces = append(traces, fmt.Sprintf("R - 0 %d k=SERVER s=web\nc R 0 %d k=CLIENT s=web a=http.request.method=METHOD a=peer.service=b %s\n", took+5, took, status))
+	}
+	for _, row := range []struct {
+		name, method, policy string
+		hedge                time.Duration // that the report suggests
+		want                 string        // why, attempts and hedge in force, refused
+	}{
+		{"read that fails", "GET", "", 0, "retry 2 0s []"},
+		{"read that fails more often than it is slow", "GET", "", ms(50), "retry 2 0s []"},
+		{"read that is slow more often than it fails", "GET", "", ms(50), "hedge 1 50ms []"},
+		{"read that is slow more often, and the policy wants none", "GET", "dependencies: [{attempts: 1}]", ms(50), "hedge 1 0s []"},
+		{"write that fails", "POST", "", ms(50), "unsafe 1 0s []"},
+		{"write with a policy of retries", "POST", "dependencies: [{attempts: 3}]", 0, "unsafe 1 0s [attempts]"},
+		{"write with a policy of hedges", "POST", "dependencies: [{hedge_after: 5ms}]", 0, "unsafe 1 0s [hedge_after]"},
+		{"write that is safe", "POST", "dependencies: [{safe: true, attempts: 3}]", 0, "retry 3 0s []"},
+		{"read that is not", "GET", "dependencies: [{safe: false}]", ms(50), "unsafe 1 0s []"},
+		{"read with no room", "GET", "dependencies: [{ceiling: 25ms}]", 0, "no-room 1 0s []"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			p := policy(t, row.policy)
+			var texts []string
+			for _, text := range traces {
+				texts = append(texts, strings.ReplaceAll(text, "METHOD", row.method))
+			}
+			a := Run(worked(t, texts...), Options{Policy: p})
+			r := &a.Report.Dependencies[0]
+			if r.HedgeAfter = nil; row.hedge > 0 {
+				r.HedgeAfter = &row.hedge
+			}
+			if strings.Contains(row.name, "slow more often") {
+				share := 0.04 // what a ceiling of 99 ms would cut
+				r.CeilingShareCut = &share
+			}
+			s, err := a.Suggest()
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := s.Dependencies[0]
+			want(t, "again", fmt.Sprintf("%s %d %v %v", d.Again, d.Attempt, d.Hedge(), d.Refused), row.want)
+		})
+	}
+}
+
+func TestAmplified(t *testing.T) {
+	// Three levels with two attempts each: up to eight calls at the bottom.
+	s := suggested(t, worked(t, `
+R - 0 100 k=SERVER s=a
+x R 5 95 k=CLIENT s=a
+X x 6 94 k=SERVER s=b
+y X 10 90 k=CLIENT s=b
+Y y 11 89 k=SERVER s=c
+z Y 15 85 k=CLIENT s=c
+Z z 16 84 k=SERVER s=d
+`), "dependencies: [{attempts: 2, safe: true, ceiling: 300ms}]")
+	list := s.Amplified()
+	want(t, "chains", len(list), 1)
+	var names []string
+	for _, d := range list[0].Path {
+		names = append(names, d.Callee)
+	}
+	want(t, "chain", strings.Join(names, " ")+fmt.Sprint(" ", list[0].Attempts), "b c d 8")
+	one := suggested(t, worked(t, checked), "dependencies: [{attempts: 2, safe: true, ceiling: 300ms}]")
+	want(t, "one level", len(one.Amplified()), 0)
+}
