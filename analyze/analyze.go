@@ -20,6 +20,7 @@ type Options struct {
 	Memory   int64         // bytes that the run may use, of which requests take their part; 0: any number
 	Temp     string        // folder for what does not fit; "": the system's
 	Reread   bool          // RunStore: the store keeps its spans
+	Hints    bool          // a dependency that no rule of the policy is about is optional where the traces hint at it; false: it is required
 }
 
 // A Pick says which requests count, with the calls they make. The zero value
@@ -50,6 +51,7 @@ type Analysis struct {
 	depOf      map[dependency]int32
 	operations map[[2]string]int // operations told apart, by caller and callee
 	callees    callees
+	languages  languages
 	routes     []*routeTable
 	routeOf    map[routeKey]*routeTable
 	links      map[linkTo][]phaseTime // connection setups of .NET
@@ -89,7 +91,7 @@ func (a *Analysis) Close() error {
 
 func run(ctx context.Context, from *source, o Options) (*Analysis, error) {
 	a := &Analysis{opts: o, tables: o.Policy.tables(), depOf: map[dependency]int32{}, routeOf: map[routeKey]*routeTable{},
-		operations: map[[2]string]int{}, callees: newCallees(), spooler: ingest.NewSpooler(o.Memory/8, o.Temp), symbols: newSymbols()}
+		operations: map[[2]string]int{}, callees: newCallees(), languages: languages{}, spooler: ingest.NewSpooler(o.Memory/8, o.Temp), symbols: newSymbols()}
 	a.rec = newRecogniser(a.tables)
 	var err error
 	if a.links, err = setups(ctx, from, a.tables); err != nil {
@@ -198,6 +200,9 @@ func (a *Analysis) chainOf(r *request) (ch chain) {
 // work between calls.
 func (a *Analysis) setMinimums() {
 	for _, d := range a.deps {
+		if a.opts.Hints && d.rule == nil && hintOf(d.hint) == hintOptional {
+			d.required, d.falseTimeouts = false, FalseTimeoutsOptional
+		}
 		d.minimum, d.p95 = d.latency.Point(P50), d.latency.Point(P95)
 		d.minimumInForce = d.minimum
 		if d.rule != nil && d.rule.Minimum != nil {

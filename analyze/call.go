@@ -58,6 +58,7 @@ type call struct {
 	hint       string        // service.criticality of the callee
 	peer       uint32        // number among symbols.peers, once stored
 	nameable   bool          // its callee is known by its address alone: see callees
+	protocol   protocol      // what it speaks
 	rules      callRules
 
 	at int32 // span index of span
@@ -267,6 +268,7 @@ func (t *traced) addCall(g *group) {
 	}
 	t.identify(&c, &attempts[known])
 	c.nameable = slices.Contains(byAddress, c.rules.callee)
+	c.protocol = c.speaks()
 	r.calls = append(r.calls, c)
 }
 

@@ -81,6 +81,7 @@ type crop struct {
 	timed   bool // there are such spans
 	notes   ingest.Notes
 	met     callees
+	spoken  languages
 }
 
 // A harvester analyses traces one by one. It is for one goroutine.
@@ -104,7 +105,7 @@ func (a *Analysis) harvest(ctx context.Context, from *source) (*crop, error) {
 	}
 	hands := make([]*harvester, workers)
 	for i := range hands {
-		hands[i] = &harvester{Analysis: a, crop: crop{met: newCallees()}, rec: newRecogniser(a.tables), writer: newRequestWriter(a.symbols)}
+		hands[i] = &harvester{Analysis: a, crop: crop{met: newCallees(), spoken: languages{}}, rec: newRecogniser(a.tables), writer: newRequestWriter(a.symbols)}
 	}
 	err := from.each(ctx, workers, func(worker, part int) error {
 		h := hands[worker]
@@ -119,6 +120,7 @@ func (a *Analysis) harvest(ctx context.Context, from *source) (*crop, error) {
 	for _, h := range hands {
 		all.merge(&h.crop)
 		a.callees.merge(h.met)
+		a.languages.merge(h.spoken)
 	}
 	return all, nil
 }
@@ -131,6 +133,7 @@ func (h *harvester) take(t *ingest.Trace, to *ingest.Spool, notes bool) error {
 		h.notes.AddTrace(t)
 	}
 	h.span(t)
+	h.spoken.meet(t)
 	h.look(tr)
 	for _, r := range tr.requests {
 		if !h.opts.Pick.picks(r) {

@@ -42,6 +42,7 @@ type DeadlineRule struct {
 	Route    string // default *
 	Deadline time.Duration
 	Reserve  *time.Duration // the tail; nil: the measured p99
+	Lines    Lines
 }
 
 // A DependencyRule says what is known of a dependency. The first that matches
@@ -59,6 +60,19 @@ type DependencyRule struct {
 	RetryBase     time.Duration
 	RetryOn       []string
 	HedgeAfter    time.Duration // 0: no hedges
+	Lines         Lines
+}
+
+// Lines says where a rule stands in its file: the line of each key that it
+// gives, and under "" that of the rule itself. Nil: the rule is from no file.
+type Lines map[string]int
+
+// of is the line of a key, or that of the rule where it does not give the key.
+func (l Lines) of(key string) int {
+	if line := l[key]; line > 0 {
+		return line
+	}
+	return l[""]
 }
 
 // Accepted shares of false timeouts, where nobody says otherwise.
@@ -145,16 +159,21 @@ func ParsePolicy(name string, data []byte) (*Policy, error) {
 	if len(r.mistakes) == 0 {
 		return p, nil
 	}
-	slices.SortStableFunc(r.mistakes, func(a, b *PolicyError) int { return cmp.Compare(a.Line, b.Line) })
+	return nil, joinMistakes(name, r.mistakes)
+}
+
+// joinMistakes makes one error of mistakes, by line; nil: there are none.
+func joinMistakes(name string, mistakes []*PolicyError) error {
+	slices.SortStableFunc(mistakes, func(a, b *PolicyError) int { return cmp.Compare(a.Line, b.Line) })
 	var list []error
-	for i, m := range r.mistakes {
+	for i, m := range mistakes {
 		if i == maxErrors {
-			list = append(list, fmt.Errorf("%s: %d more mistakes", name, len(r.mistakes)-i))
+			list = append(list, fmt.Errorf("%s: %d more mistakes", name, len(mistakes)-i))
 			break
 		}
 		list = append(list, m)
 	}
-	return nil, errors.Join(list...)
+	return errors.Join(list...)
 }
 
 // ParseDuration reads a duration as policies and flags write it: Go's syntax,
@@ -454,6 +473,8 @@ func (r *policyReader) deadlineRule(n *yaml.Node, seen map[string]int) DeadlineR
 		}
 	}
 	r.repeated("deadlines", n.Line, seen, rule.Service, rule.Route)
+	lines[""] = n.Line
+	rule.Lines = lines
 	return rule
 }
 
@@ -502,6 +523,8 @@ func (r *policyReader) dependencyRule(n *yaml.Node, seen map[string]int) Depende
 	}
 	r.contradictions(&rule, lines)
 	r.repeated("dependencies", n.Line, seen, rule.Caller, rule.Callee, rule.Operation)
+	lines[""] = n.Line
+	rule.Lines = lines
 	return rule
 }
 

@@ -29,6 +29,7 @@ type symbols struct {
 type peer struct {
 	to       dependency
 	nameable bool
+	protocol protocol
 }
 
 func newSymbols() *symbols {
@@ -234,7 +235,7 @@ func (c *call) single() bool {
 func (w *requestWriter) call(r *request, c *call) {
 	single := c.single()
 	w.flags(single, c.awaited, c.path != 0, c.winner == 0, c.file == r.file, c.messaging, c.hint != "", c.unfinished)
-	w.peer(peer{c.to, c.nameable})
+	w.peer(peer{c.to, c.nameable, c.protocol})
 	w.span(c.span)
 	w.number(c.position - r.position)
 	w.time(c.start)
@@ -470,7 +471,8 @@ func (d *requestReader) call(r *request, c *call) {
 	hinted := f.next()
 	c.unfinished = f.next()
 	c.peer = uint32(d.uvarint())
-	c.to, c.nameable = d.peers[c.peer].to, d.peers[c.peer].nameable
+	who := &d.peers[c.peer]
+	c.to, c.nameable, c.protocol = who.to, who.nameable, who.protocol
 	c.span = d.span()
 	c.position = r.position + d.number()
 	c.start = d.time()

@@ -66,7 +66,7 @@ func TestStoredRequests(t *testing.T) {
 		d := requestReader{symbols: symbols, b: stored}
 		for i := range want {
 			if diff := cmp.Diff(want[i], d.next(), forgotten, cmp.AllowUnexported(request{}, call{}, attempt{}, deadline{}, phases{},
-				phaseInterval{}, phaseLength{}, interval{}, work{}, dependency{})); diff != "" {
+				phaseInterval{}, phaseLength{}, interval{}, work{}, dependency{}, protocol{})); diff != "" {
 				t.Fatalf("%s: request %d (-want +got):\n%s", path, i, diff)
 			}
 			requests++

@@ -26,6 +26,7 @@ type depTable struct {
 	path          time.Duration
 	hint          string // service.criticality of the callee; "fallback": something else was done instead of a failed call
 	blind         bool   // a call on a path says nothing about connecting
+	protocols     protocols
 
 	connect, pool, read Sample // see Dependency
 	cuttings            []cutting
@@ -58,6 +59,7 @@ func (d *depTable) learn(r *request, k int) {
 	c := &r.calls[k]
 	d.calls++
 	d.deadlines = d.deadlines || r.deadline != nil
+	d.protocols.learn(c.protocol)
 	if c.path > 0 {
 		d.onPath++
 		d.path += c.path

@@ -23,7 +23,7 @@ var modules = map[string][]string{
 	"github.com/spf13/cobra":                {"cmd/overrun"},
 	"golang.org/x/term":                     {"cmd/overrun"},
 	"github.com/olekukonko/tablewriter":     {"report"},
-	"go.yaml.in/yaml/v3":                    {"analyze"},
+	"go.yaml.in/yaml/v3":                    {"analyze", "report"},
 	"github.com/klauspost/compress":         {"ingest"},
 	"go.opentelemetry.io/collector/pdata":   {"ingest"},
 }
@@ -31,8 +31,12 @@ var modules = map[string][]string{
 // testModules are the modules that every test may import besides.
 var testModules = []string{
 	"github.com/google/go-cmp",
-	"go.opentelemetry.io/collector/pdata/ptrace", // the peer of benchmarks
-	"go.opentelemetry.io/otel/semconv",           // the judge of our spellings
+	"go.opentelemetry.io/collector/pdata/ptrace",   // the peer of benchmarks
+	"go.opentelemetry.io/otel/semconv",             // the judge of our spellings
+	"github.com/envoyproxy/go-control-plane/envoy", // the public schemas of what suggest writes
+	"istio.io/api",
+	"google.golang.org/grpc",
+	"google.golang.org/protobuf",
 	"github.com/rogpeppe/go-internal",
 	"pgregory.net/rapid",
 }

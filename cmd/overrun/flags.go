@@ -34,16 +34,26 @@ type sourceFlags struct {
 	decoder  string
 }
 
-// bind adds the flags to a command. The first format is the default.
+// bind adds the flags to a command that prints a report. The first format is the default.
 func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
+	f.bindPolicy(cmd)
+	f.bindForm(cmd, formats)
+	f.bindInput(cmd)
+}
+
+// bindPolicy adds what says when a request is late.
+func (f *sourceFlags) bindPolicy(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	f.format = formats[0]
-	decoders := []string{string(ingest.OwnDecoder), string(ingest.PdataDecoder)}
-	f.decoder = decoders[0]
-	f.maxSkew = analyze.DefaultMaxSkew
 	flags.Var(&durationValue{to: &f.deadline, positive: true}, "deadline", "`TIME` from the start of a top request to its deadline, such as 200ms,\nwhere neither the spans nor the policy give one")
 	flags.StringVar(&f.policy, "policy", "", "policy `FILE` (YAML): deadlines of routes, rules of dependencies")
+	_ = cmd.MarkFlagFilename("policy", "yaml", "yml") // fails only if the flag is unknown
+}
+
+// bindForm adds what says how a report looks.
+func (f *sourceFlags) bindForm(cmd *cobra.Command, formats []string) {
+	flags := cmd.Flags()
+	f.format = formats[0]
 	flags.Var(&choiceValue{&f.format, formats}, "format", "`FORM` of the output: "+strings.Join(formats, ", "))
 	flags.StringVarP(&f.output, "output", "o", "", "write to `FILE`, which is replaced only when all went well")
 	flags.Var(&linkValue{&f.link}, "link", "`URL` that trace ids link to, with {trace} in place of the id:\nin markdown, and in text on a terminal with colour")
@@ -53,11 +63,25 @@ func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
 		if f.all && f.top > 0 {
 			return usagef("--top and --all exclude each other: give one of them")
 		}
-		if f.progress && f.quiet {
-			return usagef("--progress and --quiet exclude each other: give one of them")
-		}
-		return nil
+		return f.loud()
 	}
+	complete(cmd, "format", formats)
+}
+
+// loud fails where progress is asked for and forbidden.
+func (f *sourceFlags) loud() error {
+	if f.progress && f.quiet {
+		return usagef("--progress and --quiet exclude each other: give one of them")
+	}
+	return nil
+}
+
+// bindInput adds what says what is read, and at what cost.
+func (f *sourceFlags) bindInput(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	decoders := []string{string(ingest.OwnDecoder), string(ingest.PdataDecoder)}
+	f.decoder = decoders[0]
+	f.maxSkew = analyze.DefaultMaxSkew
 	flags.Var(&instantValue{&f.pick.Since}, "since", "only requests that start at `TIME` or later, such as 2026-11-29T23:00Z;\na time without a zone is UTC")
 	flags.Var(&instantValue{&f.pick.Until}, "until", "only requests that start before `TIME`")
 	flags.StringVar(&f.pick.Service, "service", "", "only requests of services that match `GLOB`, in which * stands for any text")
@@ -69,10 +93,8 @@ func (f *sourceFlags) bind(cmd *cobra.Command, formats ...string) {
 	flags.Var(&choiceValue{&f.decoder, decoders}, "decoder", "`WHO` decodes OTLP: "+strings.Join(decoders, " or ")+" (the collector's library: slower, takes less, and a\nspan's position is that of the JSON object or the ResourceSpans that holds it)")
 	flags.BoolVar(&f.progress, "progress", false, "where standard error is no terminal, write a line every "+logEvery.String()+" to it: bytes, spans, spans/s, time left")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar, no summary on standard error")
-	complete(cmd, "format", formats)
 	complete(cmd, "decoder", decoders)
 	_ = cmd.MarkFlagDirname("temp")
-	_ = cmd.MarkFlagFilename("policy", "yaml", "yml") // fails only if the flag is unknown
 }
 
 // analysis gives the options of the analysis.

@@ -142,7 +142,7 @@ func TestHelpExamples(t *testing.T) {
 			overrun(t, 0, strings.Fields(args)...)
 		}
 	}
-	for _, command := range [][]string{{}, {"analyze"}, {"trace"}, {"signals"}, {"version"}, {"completion"}} {
+	for _, command := range [][]string{{}, {"analyze"}, {"trace"}, {"suggest"}, {"signals"}, {"version"}, {"completion"}} {
 		help := string(overrun(t, 0, append(slices.Clone(command), "--help")...))
 		if !strings.Contains(help, "Exit status: 0 done, 1 could not") {
 			t.Errorf("the help of %v does not give the exit status", command)

@@ -1,0 +1,107 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// graphRequests is how many requests of a route its call graph is learnt from: the
+// first that were answered, in the order of each. Their order says nothing about
+// their calls.
+const graphRequests = 4096
+
+// A callGraph is which calls the requests of a route usually make, and which of
+// them wait for which others. It holds the calls that at least half of the
+// answered requests hold.
+type callGraph struct {
+	requests int
+	nodes    []graphNode // by mean start, so that no edge points back
+	seldom   int         // calls to dependencies that fewer requests make: not in nodes
+}
+
+// A graphNode is the n-th call of a request to a dependency.
+type graphNode struct {
+	routeNode
+	holds  int
+	before []int         // nodes that had ended whenever this one began, ascending
+	head   time.Duration // median own work before it, from the request's start; only where before is empty
+}
+
+// A graphSketch is a callGraph while requests are read. Its slices are by the node
+// numbers of the route's table.
+type graphSketch struct {
+	requests int
+	holds    []int
+	sum      []time.Duration // of starts
+	starts   [][]time.Duration
+	both     map[[2]int32]int // requests that hold both
+	breach   map[[2]int32]int // of both: the second began before the first had ended
+}
+
+func newGraphSketch(nodes int) *graphSketch {
+	return &graphSketch{holds: make([]int, nodes), sum: make([]time.Duration, nodes), starts: make([][]time.Duration, nodes),
+		both: map[[2]int32]int{}, breach: map[[2]int32]int{}}
+}
+
+// learn adds a request whose calls have their nodes.
+//
+//	the second waits for the first:   first  ====      the order is broken:   first  ====
+//	                                  second      ===                         second    ===
+func (g *graphSketch) learn(r *request, calls []*call) {
+	if g.requests == graphRequests {
+		return
+	}
+	g.requests++
+	eps := min(r.duration/100, time.Millisecond)
+	for i, c := range calls {
+		if c.node < 0 {
+			continue
+		}
+		g.holds[c.node]++
+		g.sum[c.node] += c.start
+		g.starts[c.node] = append(g.starts[c.node], c.start)
+		for k, d := range calls {
+			if k == i || d.node < 0 {
+				continue
+			}
+			pair := [2]int32{c.node, d.node}
+			g.both[pair]++
+			if d.start < c.end-eps {
+				g.breach[pair]++
+			}
+		}
+	}
+}
+
+// graph keeps what is usual. d waits for c if no request that holds both begins d
+// before c ended; of 1 000 or more, at most 0.1 % may.
+func (g *graphSketch) graph(t *routeTable) *callGraph {
+	result := &callGraph{requests: g.requests}
+	var order []int32
+	for n := range t.nodes {
+		switch holds := g.holds[n]; {
+		case holds == 0:
+		case 2*holds >= g.requests:
+			order = append(order, int32(n))
+		default:
+			result.seldom++
+		}
+	}
+	mean := func(n int32) time.Duration { return g.sum[n] / time.Duration(g.holds[n]) }
+	slices.SortFunc(order, func(x, y int32) int { return cmp.Or(cmp.Compare(mean(x), mean(y)), cmp.Compare(x, y)) })
+	for i, n := range order {
+		node := graphNode{routeNode: t.nodes[n].routeNode, holds: g.holds[n]}
+		for k, m := range order[:i] {
+			pair := [2]int32{m, n}
+			if both, breach := g.both[pair], g.breach[pair]; both > 0 && (breach == 0 || both >= 1000 && 1000*breach <= both) {
+				node.before = append(node.before, k)
+			}
+		}
+		if len(node.before) == 0 {
+			node.head = nearest(g.starts[n], P50)
+		}
+		result.nodes = append(result.nodes, node)
+	}
+	return result
+}
