@@ -196,7 +196,9 @@ func (a *Analysis) setMinimums() {
 			t.tail, t.tailKnown = *rule.Reserve, true
 		}
 		for pair, gaps := range t.gaps {
-			t.gap[pair] = *gaps.Point(P50)
+			if p := gaps.Point(P50); p != nil {
+				t.gap[pair] = *p
+			}
 		}
 	}
 }
@@ -225,6 +227,6 @@ func (a *Analysis) leaveCaps(r *request) {
 			caps = new(Sample)
 			r.table.caps[dep] = caps
 		}
-		caps.Add(left)
+		caps.add(answered, left, r.weight)
 	}
 }

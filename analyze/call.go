@@ -38,6 +38,9 @@ type attempt struct {
 	instance    string        // of the callee
 	timeout     time.Duration // recorded for this call; 0: none
 	rules       sightingRules
+	class       class         // what its latency is to a Sample, if it is one (tails.go)
+	took        time.Duration // that latency
+	weight      weight        // for how many attempts it stands
 }
 
 // A call is a logical outgoing call of a request.

@@ -65,12 +65,15 @@ func (a *Analysis) setCeilings() {
 	for _, t := range a.routes {
 		for dep, caps := range t.caps {
 			d := a.deps[dep]
-			limit := *caps.Point(P50)
-			if d.minimum != nil && limit < *d.minimum {
+			limit := caps.Point(P50)
+			if limit == nil {
+				continue
+			}
+			if d.minimum != nil && *limit < *d.minimum {
 				d.misfits = append(d.misfits, t.key)
 			}
-			if d.ceiling != nil && limit < *d.ceiling {
-				d.ceiling, d.capped = &limit, true
+			if d.ceiling != nil && *limit < *d.ceiling {
+				d.ceiling, d.capped = limit, true
 			}
 		}
 	}

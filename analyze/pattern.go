@@ -147,7 +147,7 @@ func (d *depTable) findPile() *pile {
 		return nil
 	}
 	value := in[P50.Rank(len(in))-1].took
-	if 100*d.latency.answersAbove(in[len(in)-1].took) > d.latency.n {
+	if 100*d.latency.answersAbove(in[len(in)-1].took) > d.latency.series[answered].n {
 		return nil
 	}
 	p := &pile{value: value, cuts: slices.Clone(in)}

@@ -37,7 +37,7 @@ type request struct {
 	work     []work        // work that ran on for nobody, and what else its trace alone shows
 	lost     bool          // its caller had a recorded deadline, and its entry records none
 	writes   bool          // its entry records a deadline
-	weighed  bool          // its sampling weight is known
+	weight   weight        // for how many requests it stands
 
 	entry    int32 // span index of the entry, in the repaired trace
 	fallback bool  // it did something instead of a call
@@ -140,6 +140,7 @@ func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]
 	tr.groupCalls()
 	tr.attribute()
 	tr.setDeadlines(o)
+	tr.classify()
 	tr.findWork()
 	tr.findAmplified()
 	tr.takeNotes()
@@ -276,7 +277,8 @@ func (t *traced) begin(i int32, as role) {
 		route: t.routeOf(i), start: t.Epoch + int64(s.Start), duration: s.Duration(), role: as,
 		consumer: s.Kind == ingest.Consumer, root: as == top && !t.orphan[i], broken: s.Defect != 0, entry: i}
 	r.failed = t.seen[i].state != healthy
-	_, r.weighed, _ = weightOf(t.fact(i))
+	spans, known, _ := weightOf(t.fact(i))
+	r.weight = weigh(spans, known)
 	t.request[i] = int32(len(t.requests))
 	t.requests = append(t.requests, r)
 	if t.seen[i].part.calls() {

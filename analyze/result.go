@@ -39,7 +39,8 @@ type Input struct {
 }
 
 // Weights counts requests and fragments by whether their sampling weight is
-// known. Quantiles and shares are not weighted yet.
+// known. Counts are of recorded spans; quantiles and shares are weighted where all of
+// a row have weights, and unknown where only some have.
 type Weights struct {
 	Known   *int `json:"known"`
 	Unknown *int `json:"unknown"`
@@ -81,8 +82,11 @@ type Route struct {
 	Failed   int `json:"failed"`
 	// Late counts complete and partial requests that ended after their deadline.
 	Late      int      `json:"late"`
-	LateShare *float64 `json:"late_share"` // Late / (complete + partial with a deadline); null: none had one
-	TimedOut  int      `json:"timed_out"`  // of Failed
+	LateShare *float64 `json:"late_share"` // Late / (complete + partial with a deadline), weighted; null: none had one
+	// The 95 % interval of LateShare, as if requests were independent.
+	LateShareLow  *float64 `json:"late_share_low"`
+	LateShareHigh *float64 `json:"late_share_high"`
+	TimedOut      int      `json:"timed_out"` // of Failed
 	// CompleteInTime and PartialInTime count requests with a deadline.
 	CompleteInTime int       `json:"complete_in_time"`
 	PartialInTime  int       `json:"partial_in_time"`
@@ -136,35 +140,42 @@ type Dependency struct {
 	Hidden    int    `json:"hidden_retries"` // attempts that spans hide inside
 	// Outcomes counts attempts, and under skipped the calls that were inferred
 	// to have been skipped.
-	Outcomes map[Outcome]int `json:"outcomes"`
-	OK       int             `json:"ok"`     // Outcomes[ok]
-	Errors   int             `json:"errors"` // error, refused, connect-error
-	Cut      int             `json:"cut"`    // the three timeouts and cancelled-caller
-	OnPath   int             `json:"on_path"`
-	Path     time.Duration   `json:"path_ns"`
-	Latency  Latency         `json:"latency"` // of whole attempts: ok and no-data, cut ones as bounds
-	Connect  *Latency        `json:"connect"` // of attempts that opened a connection; null: none was recorded
-	Pool     *Latency        `json:"pool"`
-	Read     *Latency        `json:"read"`
+	Outcomes      map[Outcome]int `json:"outcomes"`
+	OK            int             `json:"ok"`     // Outcomes[ok]
+	Errors        int             `json:"errors"` // error, refused, connect-error
+	Cut           int             `json:"cut"`    // the three timeouts and cancelled-caller
+	OnPath        int             `json:"on_path"`
+	Path          time.Duration   `json:"path_ns"`
+	Latency       Latency         `json:"latency"`        // of whole attempts: ok and no-data, cut ones as bounds
+	LatencyFailed *Latency        `json:"latency_failed"` // of attempts that ended in error, refused or connect-error; null: none did
+	Connect       *Latency        `json:"connect"`        // of attempts that opened a connection; null: none was recorded
+	Pool          *Latency        `json:"pool"`
+	Read          *Latency        `json:"read"`
 
-	Minimum         *time.Duration  `json:"minimum_ns"` // suggested: p50
-	Ceiling         *time.Duration  `json:"ceiling_ns"` // suggested, capped; null: the quantile is unknown
-	PolicyMinimum   *time.Duration  `json:"policy_minimum_ns"`
-	PolicyCeiling   *time.Duration  `json:"policy_ceiling_ns"`
-	DoesNotFit      []string        `json:"does_not_fit"`      // routes whose deadline leaves less than the minimum
-	CeilingShareCut *float64        `json:"ceiling_share_cut"` // share of answers slower than Ceiling
-	CurrentTimeout  *CurrentTimeout `json:"current_timeout"`
-	HedgeAfter      *time.Duration  `json:"hedge_after_ns"`
-	FalseTimeouts   *int            `json:"false_timeouts"`
-	LateAnyway      *int            `json:"late_anyway"`
-	Warnings        []Warning       `json:"warnings"`
+	Minimum         *time.Duration `json:"minimum_ns"` // suggested: p50
+	Ceiling         *time.Duration `json:"ceiling_ns"` // suggested, capped; null: the quantile is unknown
+	PolicyMinimum   *time.Duration `json:"policy_minimum_ns"`
+	PolicyCeiling   *time.Duration `json:"policy_ceiling_ns"`
+	DoesNotFit      []string       `json:"does_not_fit"`      // routes whose deadline leaves less than the minimum
+	CeilingShareCut *float64       `json:"ceiling_share_cut"` // share of calls that take longer than Ceiling: its false timeouts
+	// The 95 % interval of CeilingShareCut.
+	CeilingShareCutLow  *float64        `json:"ceiling_share_cut_low"`
+	CeilingShareCutHigh *float64        `json:"ceiling_share_cut_high"`
+	CurrentTimeout      *CurrentTimeout `json:"current_timeout"`
+	HedgeAfter          *time.Duration  `json:"hedge_after_ns"`
+	FalseTimeouts       *int            `json:"false_timeouts"`
+	LateAnyway          *int            `json:"late_anyway"`
+	Warnings            []Warning       `json:"warnings"`
 }
 
 // A CurrentTimeout is the timeout that the caller was seen to use.
 type CurrentTimeout struct {
 	NS       time.Duration `json:"ns"`
 	Source   string        `json:"source"`
-	ShareCut *float64      `json:"share_cut"`
+	ShareCut *float64      `json:"share_cut"` // of calls that take longer: its false timeouts
+	// The 95 % interval of ShareCut.
+	ShareCutLow  *float64 `json:"share_cut_low"`
+	ShareCutHigh *float64 `json:"share_cut_high"`
 }
 
 // A Warning is a doubt about a row that does not stop the work: a stable

@@ -85,7 +85,7 @@ func (w *requestWriter) flags(list ...bool) {
 func (w *requestWriter) request(r *request) []byte {
 	w.b = append(w.b[:0], r.trace[:]...)
 	w.span(r.span)
-	w.flags(r.deadline != nil, r.failed, r.timedOut, r.tailed, r.blind, r.writes, r.weighed, len(r.work) > 0,
+	w.flags(r.deadline != nil, r.failed, r.timedOut, r.tailed, r.blind, r.writes, r.weight != unknownWeight, len(r.work) > 0,
 		r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut)
 	w.b = append(w.b, byte(r.role))
 	w.text(r.file)
@@ -94,6 +94,9 @@ func (w *requestWriter) request(r *request) []byte {
 	w.text(r.route)
 	w.number(r.start)
 	w.time(r.duration)
+	if r.weight != unknownWeight {
+		w.count(int(r.weight))
+	}
 	if d := r.deadline; d != nil {
 		w.time(d.budget)
 		w.time(d.doubt)
@@ -199,7 +202,7 @@ func (w *requestWriter) call(r *request, c *call) {
 		p := &a.phases
 		called := a.calleeEnd != 0 || a.leg != 0 || a.doubt != 0 || a.calleeOK || a.calleeGuess
 		w.flags(called, a.instance != "", len(p.intervals) > 0 || len(p.loose) > 0, a.timeout != 0, a.hedge, a.unfinished,
-			a.index != 0 || a.hidden != 0, a.calleeOK, a.calleeGuess)
+			a.index != 0 || a.hidden != 0, a.calleeOK, a.calleeGuess, a.class&1 != 0, a.class&2 != 0, a.weight != r.weight)
 		if !single {
 			w.span(a.span)
 			w.time(a.start - c.start)
@@ -220,6 +223,9 @@ func (w *requestWriter) call(r *request, c *call) {
 		if a.index != 0 || a.hidden != 0 {
 			w.count(a.index)
 			w.count(a.hidden)
+		}
+		if a.weight != r.weight {
+			w.b = binary.AppendUvarint(w.b, uint64(a.weight))
 		}
 		if len(p.intervals) > 0 || len(p.loose) > 0 {
 			w.count(len(p.intervals))
@@ -314,7 +320,8 @@ func (d *requestReader) next() *request {
 	r.span = d.span()
 	f := flagSet(d.uvarint())
 	bound := f.next()
-	r.failed, r.timedOut, r.tailed, r.blind, r.writes, r.weighed = f.next(), f.next(), f.next(), f.next(), f.next(), f.next()
+	r.failed, r.timedOut, r.tailed, r.blind, r.writes = f.next(), f.next(), f.next(), f.next(), f.next()
+	weighed := f.next()
 	worked := f.next()
 	r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut = f.next(), f.next(), f.next(), f.next(), f.next(), f.next()
 	r.role = role(d.byte())
@@ -322,6 +329,10 @@ func (d *requestReader) next() *request {
 	r.position = int64(d.uvarint())
 	r.service, r.route = d.text(), d.text()
 	r.start, r.duration = d.number(), d.time()
+	r.weight = unknownWeight
+	if weighed {
+		r.weight = weight(d.uvarint())
+	}
 	if bound {
 		d.deadline = deadline{budget: d.time(), doubt: d.time(), source: Source(d.text())}
 		r.deadline = &d.deadline
@@ -442,6 +453,12 @@ func (d *requestReader) call(r *request, c *call) {
 		a.hedge, a.unfinished = f.next(), f.next()
 		again := f.next()
 		a.calleeOK, a.calleeGuess = f.next(), f.next()
+		for bit := class(1); bit < classes; bit <<= 1 {
+			if f.next() {
+				a.class |= bit
+			}
+		}
+		resampled := f.next()
 		a.span, a.start, a.end, a.outcome = c.span, c.start, c.end, c.outcome
 		if !single {
 			a.span = d.span()
@@ -462,6 +479,11 @@ func (d *requestReader) call(r *request, c *call) {
 		if again {
 			a.index, a.hidden = d.count(), d.count()
 		}
+		a.weight = r.weight
+		if resampled {
+			a.weight = weight(d.uvarint())
+		}
+		a.setTook()
 		at := attemptRange{intervals: [2]int{len(d.intervals), len(d.intervals)}, loose: [2]int{len(d.loose), len(d.loose)}}
 		if phased {
 			for range d.count() {

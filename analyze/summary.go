@@ -17,6 +17,7 @@ type depTable struct {
 	required      bool            // what reserves assume: true unless a rule says otherwise
 	falseTimeouts Quantile
 	latency       Sample
+	failed        Sample // of attempts that ended badly
 	calls         int
 	attempts      int
 	hidden        int // resends that spans hide inside
@@ -107,9 +108,11 @@ func (d *depTable) learn(r *request, k int) {
 		}
 		switch {
 		case outcome.Answered():
-			d.latency.Add(took)
+			fallthrough
 		case outcome.Cut(), outcome == CancelledRace:
-			d.latency.AddCut(took)
+			d.latency.add(t.class, t.took, t.weight)
+		case outcome.Bad():
+			d.failed.add(answered, t.took, t.weight)
 		}
 		d.learnPhases(t, outcome)
 	}
@@ -160,26 +163,23 @@ func (d *depTable) survey(r *request, k int) {
 func (d *depTable) learnPhases(t *attempt, outcome Outcome) {
 	pool, waited := t.phases.length(func(p part) bool { return p == poolPart })
 	connect, opened := t.phases.length(part.opening)
-	if waited {
-		if outcome == PoolTimeout {
-			d.pool.AddCut(pool)
-		} else {
-			d.pool.Add(pool)
+	// until gives the class of a phase, in which an attempt of the outcome was cut.
+	until := func(cut bool) class {
+		if cut {
+			return t.class
 		}
+		return answered
+	}
+	if waited {
+		d.pool.add(until(outcome == PoolTimeout), pool, t.weight)
 	}
 	if opened {
-		if outcome == ConnectTimeout {
-			d.connect.AddCut(connect)
-		} else {
-			d.connect.Add(connect)
-		}
+		d.connect.add(until(outcome == ConnectTimeout), connect, t.weight)
 	}
 	if waited || opened {
-		switch rest := t.end - t.start - pool - connect; {
-		case outcome.Answered():
-			d.read.Add(rest)
-		case outcome == ReadTimeout, outcome == CancelledCaller, outcome == CancelledRace:
-			d.read.AddCut(rest)
+		switch rest := t.took - pool - connect; {
+		case outcome.Answered(), outcome == ReadTimeout, outcome == CancelledCaller, outcome == CancelledRace:
+			d.read.add(t.class, rest, t.weight)
 		}
 	}
 }
@@ -202,6 +202,7 @@ const MaxWorst = 100
 type routeSum struct {
 	Route
 	latency, failed Sample
+	due, overdue    headcount // answered requests with a deadline, and those of them that were late
 	byTen           map[int64]int
 	blind           bool // connecting was not told apart from reading somewhere
 }
@@ -222,7 +223,7 @@ func (s *summary) add(r *request) {
 			s.a.deps[s.a.depOf[f.to]].lateCuts++
 		}
 	}
-	if r.weighed {
+	if r.weight != unknownWeight {
 		s.weighed++
 	}
 	if r.role == fragment {
@@ -270,10 +271,16 @@ func (t *routeSum) add(r *request) {
 		if r.timedOut {
 			t.TimedOut++
 		}
-		t.failed.Add(r.duration)
+		t.failed.add(answered, r.duration, r.weight)
 		return
 	}
-	t.latency.Add(r.duration)
+	t.latency.add(answered, r.duration, r.weight)
+	if r.deadline != nil {
+		t.due.add(r.weight)
+		if late {
+			t.overdue.add(r.weight)
+		}
+	}
 	if r.ended == Complete {
 		t.Complete++
 		t.CompleteInTime += inTime
@@ -349,11 +356,8 @@ func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
 	r := t.Route
 	r.Latency, r.LatencyFailed = t.latency.Latency(), t.failed.Latency()
 	r.Tail = Tail{table.tails.Point(P50), table.tails.Point(P99)}
-	answered := t.CompleteInTime + t.PartialInTime + t.Late // complete and partial with a deadline
-	if answered > 0 {
-		share := float64(t.Late) / float64(answered)
-		r.LateShare = &share
-	}
+	share := t.overdue.shareIn(&t.due)
+	r.LateShare, r.LateShareLow, r.LateShareHigh = share.Point, share.Low, share.High
 	r.LateByTen = []LateTen{}
 	for _, start := range slices.Sorted(maps.Keys(t.byTen)) {
 		r.LateByTen = append(r.LateByTen, LateTen{start, t.byTen[start]})
@@ -391,11 +395,15 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 			*part.to = &l
 		}
 	}
+	if t.failed.N() > 0 {
+		l := t.failed.Latency()
+		d.LatencyFailed = &l
+	}
 	if now := t.recordedTimeout(); now > 0 {
-		d.CurrentTimeout = &CurrentTimeout{NS: now, Source: "recorded", ShareCut: t.latency.ShareAbove(now)}
+		d.CurrentTimeout = t.current(now, "recorded")
 	}
 	if t.fixed != nil {
-		d.CurrentTimeout = &CurrentTimeout{NS: t.fixed.value, Source: "pile", ShareCut: t.latency.ShareAbove(t.fixed.value)}
+		d.CurrentTimeout = t.current(t.fixed.value, "pile")
 	}
 	if t.deadlines {
 		d.FalseTimeouts, d.LateAnyway = &t.falseCuts, &t.lateCuts
@@ -414,7 +422,8 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 		d.PolicyMinimum, d.PolicyCeiling = t.rule.Minimum, t.rule.Ceiling
 	}
 	if t.ceiling != nil {
-		d.CeilingShareCut = t.latency.ShareAbove(*t.ceiling)
+		share := t.latency.ShareAbove(*t.ceiling)
+		d.CeilingShareCut, d.CeilingShareCutLow, d.CeilingShareCutHigh = share.Point, share.Low, share.High
 	}
 	warn := func(w Warning, when bool) {
 		if when {
@@ -428,8 +437,8 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 	warn(HiddenRetries, t.hidden > 0)
 	warn(TimeoutUnclear, t.unclear)
 	warn(MinimumUnknown, t.minimumInForce == nil)
-	_, high := intervalRanks(t.latency.N(), whole-t.falseTimeouts)
-	warn(FewCeiling, t.ceiling != nil && !t.capped && high > t.latency.N())
+	n := t.latency.effectiveN()
+	warn(FewCeiling, t.ceiling != nil && !t.capped && n != nil && *n < fewest(whole-t.falseTimeouts))
 	warn(CappedByBudget, t.capped && t.ceiling != nil)
 	warn(DoesNotFit, len(t.misfits) > 0)
 	warn(NoCeiling, t.ceiling == nil && len(t.misfits) == 0)
@@ -439,6 +448,12 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 	}
 	slices.Sort(d.DoesNotFit)
 	return d
+}
+
+// current is the timeout that the caller uses, and what it cuts.
+func (d *depTable) current(timeout time.Duration, source string) *CurrentTimeout {
+	share := d.latency.shareCut(timeout, pileWidth(timeout))
+	return &CurrentTimeout{timeout, source, share.Point, share.Low, share.High}
 }
 
 // input says what was read.

@@ -34,7 +34,7 @@ type routeTable struct {
 	full      bool                       // more nodes than are tracked
 	gaps      map[[2]int32]*Sample       // own work between two dependencies, by immediate successors in ok requests
 	gap       map[[2]int32]time.Duration // their medians
-	caps      map[int32]*Sample          // by dependency: what each deadline left its tightest call
+	caps      map[int32]*Sample          // by dependency: what each deadline left its tightest call; negative counts as 0
 }
 
 // A nodeTable counts one node over the ok requests of its route.
@@ -86,7 +86,7 @@ func (t *routeTable) learn(r *request) {
 	}
 	t.ok++
 	if r.tailed {
-		t.tails.Add(r.tail)
+		t.tails.add(answered, r.tail, r.weight)
 	}
 	calls := r.awaitedCalls()
 	t.number(calls, true)
@@ -107,7 +107,7 @@ func (t *routeTable) learn(r *request) {
 				if t.gaps[pair] == nil {
 					t.gaps[pair] = new(Sample)
 				}
-				t.gaps[pair].Add(d.start - c.end)
+				t.gaps[pair].add(answered, d.start-c.end, r.weight)
 			}
 		}
 		if c.node < 0 {

@@ -134,6 +134,9 @@ const (
 	FewP99           Warning = "few-p99"
 	FewP999          Warning = "few-p999"
 	CutsHidePoint    Warning = "cuts-hide-point"  // calls were cut below the quantile: bounds, no point
+	CurveEnds        Warning = "curve-ends"       // so many calls were cut that the quantile has only a lower bound
+	CutsHideEnd      Warning = "cuts-hide-end"    // cuts leave no upper end of the interval
+	MixedWeights     Warning = "mixed-weights"    // sampling weights known of some and not of others: no value
 	FewCeiling       Warning = "few-ceiling"      // the quantile under the ceiling has no upper bound
 	NoCeiling        Warning = "no-ceiling"       // the quantile for the ceiling is not known
 	CappedByBudget   Warning = "capped-by-budget" // the ceiling was capped at what deadlines leave
@@ -156,6 +159,9 @@ var WarningText = map[Warning]string{
 	FewP99:           "too few values for a p99 with an upper 95 % bound (368 are needed)",
 	FewP999:          "too few values for a p99.9 with an upper 95 % bound (3 688 are needed)",
 	CutsHidePoint:    "calls were cut before this quantile: it lies between the two bounds (cuts answer at the cut; cuts never answer)",
+	CurveEnds:        "the quantile is not known: so many calls were cut that there is only this lower bound",
+	CutsHideEnd:      "calls were cut, so that the interval has no upper end",
+	MixedWeights:     "some spans say for how many they stand and others do not: no quantile or share can be given",
 	FewCeiling:       "the ceiling rests on a quantile for which there are too few values: it may be far too low",
 	NoCeiling:        "no ceiling: the quantile it rests on is not known",
 	CappedByBudget:   "the ceiling is capped at what the deadline leaves after the reserve and the calls before",
