@@ -147,7 +147,8 @@ func (d *depTable) findPile() *pile {
 		return nil
 	}
 	value := in[P50.Rank(len(in))-1].took
-	if 100*d.latency.answersAbove(in[len(in)-1].took) > d.latency.series[answered].n {
+	longer := d.latency.answersAbove(in[len(in)-1].took) - d.ranOn.answersAbove(in[len(in)-1].took)
+	if 100*longer > d.latency.series[answered].n-d.ranOn.N() {
 		return nil
 	}
 	p := &pile{value: value, cuts: slices.Clone(in)}

@@ -17,6 +17,7 @@ type depTable struct {
 	required      bool            // what reserves assume: true unless a rule says otherwise
 	falseTimeouts Quantile
 	latency       Sample
+	ranOn         Sample // of latency: cut attempts whose callee ran on and finished
 	failed        Sample // of attempts that ended badly
 	calls         int
 	attempts      int
@@ -111,6 +112,9 @@ func (d *depTable) learn(r *request, k int) {
 			fallthrough
 		case outcome.Cut(), outcome == CancelledRace:
 			d.latency.add(t.class, t.took, t.weight)
+			if t.class == answered && !outcome.Answered() {
+				d.ranOn.add(answered, t.took, t.weight)
+			}
 		case outcome.Bad():
 			d.failed.add(answered, t.took, t.weight)
 		}
