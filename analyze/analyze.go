@@ -50,6 +50,7 @@ type Analysis struct {
 	depOf      map[dependency]int32
 	operations map[[2]string]int // operations told apart, by caller and callee
 	callees    callees
+	arrival    arrival
 	routes     []*routeTable
 	routeOf    map[routeKey]*routeTable
 	links      map[linkTo][]phaseTime // connection setups of .NET
@@ -146,6 +147,7 @@ func (a *Analysis) learn(r *request) {
 	for k := range r.calls {
 		a.deps[r.calls[k].dep].learn(r, k)
 	}
+	a.arrival.learn(r)
 	if r.loose() || r.broken {
 		return
 	}
@@ -166,6 +168,7 @@ func (a *Analysis) survey(r *request) {
 	if r.table != nil && r.deadline != nil {
 		a.plan(r)
 		a.leaveCaps(r)
+		r.table.group.survey(r, r.table.median)
 	}
 }
 
@@ -182,16 +185,23 @@ func (a *Analysis) chainOf(r *request) (ch chain) {
 // work between calls.
 func (a *Analysis) setMinimums() {
 	for _, d := range a.deps {
-		d.minimum, d.p95 = d.latency.Point(P50), d.latency.Point(P95)
+		l := d.latency.Latency()
+		d.minimum, d.p95 = l.P50.Point, l.P95.Point
+		d.slow.expect(&l)
 		d.minimumInForce = d.minimum
 		if d.rule != nil && d.rule.Minimum != nil {
 			d.minimumInForce = d.rule.Minimum
 		}
 	}
 	for _, t := range a.routes {
-		if p := t.tails.Point(P99); p != nil {
+		tails := t.tails.estimates(P50, P99)
+		if p := tails[1].Point; p != nil {
 			t.tail, t.tailKnown = *p, true
 		}
+		if p := tails[0].Point; p != nil {
+			t.median = *p
+		}
+		t.group.choose()
 		if rule := a.opts.Policy.DeadlineFor(t.key.service, t.key.route); rule != nil && rule.Reserve != nil {
 			t.tail, t.tailKnown = *rule.Reserve, true
 		}

@@ -38,6 +38,7 @@ type request struct {
 	lost     bool          // its caller had a recorded deadline, and its entry records none
 	writes   bool          // its entry records a deadline
 	weight   weight        // for how many requests it stands
+	forced   bool          // somebody chose to sample it (sampling.priority)
 
 	entry    int32 // span index of the entry, in the repaired trace
 	fallback bool  // it did something instead of a call
@@ -277,8 +278,8 @@ func (t *traced) begin(i int32, as role) {
 		route: t.routeOf(i), start: t.Epoch + int64(s.Start), duration: s.Duration(), role: as,
 		consumer: s.Kind == ingest.Consumer, root: as == top && !t.orphan[i], broken: s.Defect != 0, entry: i}
 	r.failed = t.seen[i].state != healthy
-	spans, known, _ := weightOf(t.fact(i))
-	r.weight = weigh(spans, known)
+	spans, known, rule := weightOf(t.fact(i))
+	r.weight, r.forced = weigh(spans, known), rule == forcedRule
 	t.request[i] = int32(len(t.requests))
 	t.requests = append(t.requests, r)
 	if t.seen[i].part.calls() {

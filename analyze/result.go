@@ -25,17 +25,18 @@ type Report struct {
 
 // Input says what was read, and how sure we are of it.
 type Input struct {
-	Files     int     `json:"files"`
-	Bytes     int64   `json:"bytes"`     // as read, before unpacking
-	Spans     int64   `json:"spans"`     // read, before duplicates are dropped
-	Traces    int     `json:"traces"`    //
-	Requests  int     `json:"requests"`  // sum over Routes
-	Fragments int     `json:"fragments"` // spans without their parent that are no request
-	Start     *int64  `json:"start_unix_ns"`
-	End       *int64  `json:"end_unix_ns"`
-	Weights   Weights `json:"weights"`
-	Skew      Skew    `json:"skew"`
-	Notes     []Note  `json:"notes"` // sorted by code
+	Files     int       `json:"files"`
+	Bytes     int64     `json:"bytes"`     // as read, before unpacking
+	Spans     int64     `json:"spans"`     // read, before duplicates are dropped
+	Traces    int       `json:"traces"`    //
+	Requests  int       `json:"requests"`  // sum over Routes
+	Fragments int       `json:"fragments"` // spans without their parent that are no request
+	Start     *int64    `json:"start_unix_ns"`
+	End       *int64    `json:"end_unix_ns"`
+	Weights   Weights   `json:"weights"`
+	Skew      Skew      `json:"skew"`
+	Notes     []Note    `json:"notes"`    // sorted by code
+	Warnings  []Warning `json:"warnings"` // about the whole input
 }
 
 // Weights counts requests and fragments by whether their sampling weight is
@@ -88,16 +89,17 @@ type Route struct {
 	LateShareHigh *float64 `json:"late_share_high"`
 	TimedOut      int      `json:"timed_out"` // of Failed
 	// CompleteInTime and PartialInTime count requests with a deadline.
-	CompleteInTime int       `json:"complete_in_time"`
-	PartialInTime  int       `json:"partial_in_time"`
-	Latency        Latency   `json:"latency"` // over complete and partial
-	LatencyFailed  Latency   `json:"latency_failed"`
-	Tail           Tail      `json:"tail"`
-	Time           Time      `json:"time"` // over all requests, failed ones too
-	FirstLate      *int64    `json:"first_late_unix_ns"`
-	LastLate       *int64    `json:"last_late_unix_ns"`
-	LateByTen      []LateTen `json:"late_by_ten_minutes"` // only spans of ten minutes with late requests, in order
-	Warnings       []Warning `json:"warnings"`
+	CompleteInTime int           `json:"complete_in_time"`
+	PartialInTime  int           `json:"partial_in_time"`
+	Latency        Latency       `json:"latency"` // over complete and partial
+	LatencyFailed  Latency       `json:"latency_failed"`
+	Tail           Tail          `json:"tail"`         // the route's reserve
+	Independence   *Independence `json:"independence"` // null: no parallel calls, or no deadline
+	Time           Time          `json:"time"`         // over all requests, failed ones too
+	FirstLate      *int64        `json:"first_late_unix_ns"`
+	LastLate       *int64        `json:"last_late_unix_ns"`
+	LateByTen      []LateTen     `json:"late_by_ten_minutes"` // only spans of ten minutes with late requests, in order
+	Warnings       []Warning     `json:"warnings"`
 }
 
 // A LateTen counts late requests by their start, in ten minutes.
@@ -162,7 +164,14 @@ type Dependency struct {
 	CeilingShareCutLow  *float64        `json:"ceiling_share_cut_low"`
 	CeilingShareCutHigh *float64        `json:"ceiling_share_cut_high"`
 	CurrentTimeout      *CurrentTimeout `json:"current_timeout"`
-	HedgeAfter          *time.Duration  `json:"hedge_after_ns"`
+	ConnectCeiling      *time.Duration  `json:"connect_ceiling_ns"` // as Ceiling, of connecting alone, not capped
+	ReadCeiling         *time.Duration  `json:"read_ceiling_ns"`    // as Ceiling, of reading alone, not capped
+	HedgeAfter          *time.Duration  `json:"hedge_after_ns"`     // p95, where Hedge says nothing against it
+	Hedge               *HedgePlan      `json:"hedge"`              // null: p95 is not known, or messages
+	ClusteredTail       []Cluster       `json:"clustered_tail"`
+	Drift               *Drift          `json:"drift"`    // null: none, or nothing to tell it by
+	Modes               []time.Duration `json:"modes_ns"` // of two humps of the latencies; null: one hump
+	Pile                *Pile           `json:"pile"`     // of answers; null: none
 	FalseTimeouts       *int            `json:"false_timeouts"`
 	LateAnyway          *int            `json:"late_anyway"`
 	Warnings            []Warning       `json:"warnings"`

@@ -20,11 +20,10 @@ type HedgePlan struct {
 	Not     []string `json:"not"` // why it is not suggested: not-safe, retried, does-not-fit, too-much-load, no-second-replica
 }
 
-// A hedgeTable collects what a second copy would do to the calls of a dependency.
-type hedgeTable struct {
+// secondCopies collects what a second copy would do to the calls of a dependency.
+type secondCopies struct {
 	touched, fits int
 	due           headcount // requests with a deadline that call it
-	last          *request
 	// room is, of late requests that the call alone held for longer than they were
 	// late, how long the call might have taken.
 	room Sample

@@ -86,7 +86,7 @@ func (w *requestWriter) request(r *request) []byte {
 	w.b = append(w.b[:0], r.trace[:]...)
 	w.span(r.span)
 	w.flags(r.deadline != nil, r.failed, r.timedOut, r.tailed, r.blind, r.writes, r.weight != unknownWeight, len(r.work) > 0,
-		r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut)
+		r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut, r.forced)
 	w.b = append(w.b, byte(r.role))
 	w.text(r.file)
 	w.count(int(r.position))
@@ -324,6 +324,7 @@ func (d *requestReader) next() *request {
 	weighed := f.next()
 	worked := f.next()
 	r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut = f.next(), f.next(), f.next(), f.next(), f.next(), f.next()
+	r.forced = f.next()
 	r.role = role(d.byte())
 	r.file = d.text()
 	r.position = int64(d.uvarint())

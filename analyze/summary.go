@@ -30,6 +30,9 @@ type depTable struct {
 	blind         bool   // a call on a path says nothing about connecting
 
 	connect, pool, read Sample // see Dependency
+	slow                slowTable
+	hedging             secondCopies
+	messaging           bool // calls are messages sent
 	cuttings            []cutting
 	timeouts            Sample // that client spans record for their calls
 	instances           map[string]*instanceTable
@@ -59,6 +62,7 @@ func (a *Analysis) newDep(name dependency) *depTable {
 func (d *depTable) learn(r *request, k int) {
 	c := &r.calls[k]
 	d.calls++
+	d.messaging = d.messaging || c.messaging
 	d.deadlines = d.deadlines || r.deadline != nil
 	if c.path > 0 {
 		d.onPath++
@@ -140,7 +144,11 @@ func (d *depTable) survey(r *request, k int) {
 	c := &r.calls[k]
 	for i := range c.attempts {
 		t := &c.attempts[i]
-		if t.instance == "" || t.hidden > 0 || t.unfinished || !t.outcome.Answered() {
+		if t.hidden > 0 || t.unfinished || !t.outcome.Answered() {
+			continue
+		}
+		d.slow.add(r, k, t)
+		if t.instance == "" {
 			continue
 		}
 		if d.instances == nil {
@@ -216,6 +224,7 @@ func newSummary(a *Analysis) *summary {
 }
 
 func (s *summary) add(r *request) {
+	s.a.hedge(r)
 	for _, f := range s.a.find(r) {
 		s.file(r.service, r.route, &f)
 		switch f.code {
@@ -359,7 +368,9 @@ func (s *summary) report(c *crop) Report {
 func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
 	r := t.Route
 	r.Latency, r.LatencyFailed = t.latency.Latency(), t.failed.Latency()
-	r.Tail = Tail{table.tails.Point(P50), table.tails.Point(P99)}
+	tails := table.tails.estimates(P50, P99)
+	r.Tail = Tail{tails[0].Point, tails[1].Point}
+	r.Independence = table.group.independence(a.branchName(table))
 	share := t.overdue.shareIn(&t.due)
 	r.LateShare, r.LateShareLow, r.LateShareHigh = share.Point, share.Low, share.High
 	r.LateByTen = []LateTen{}
@@ -429,6 +440,7 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 		share := t.latency.ShareAbove(*t.ceiling)
 		d.CeilingShareCut, d.CeilingShareCutLow, d.CeilingShareCutHigh = share.Point, share.Low, share.High
 	}
+	t.finishTails(&d, a.policy())
 	warn := func(w Warning, when bool) {
 		if when {
 			d.Warnings = append(d.Warnings, w)
@@ -436,6 +448,11 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 	}
 	d.Warnings = append(d.Warnings, d.Latency.Warnings()...)
 	warn(HistogramValues, !t.latency.Exact())
+	warn(ClusteredTail, len(d.ClusteredTail) > 0)
+	warn(DriftSlower, d.Drift != nil && d.Drift.Last > d.Drift.First)
+	warn(DriftFaster, d.Drift != nil && d.Drift.Last < d.Drift.First)
+	warn(TwoModes, d.Modes != nil)
+	warn(PileOfAnswers, d.Pile != nil)
 	warn(ConnectInRead, t.blind)
 	warn(ManyOperations, t.name.operation == otherOperations)
 	warn(HiddenRetries, t.hidden > 0)
@@ -452,6 +469,19 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 	}
 	slices.Sort(d.DoesNotFit)
 	return d
+}
+
+// finishTails adds what the shape of the latencies, and the slow ones, say.
+func (t *depTable) finishTails(d *Dependency, p *Policy) {
+	d.ConnectCeiling, d.ReadCeiling = t.ceilingOf(&t.connect, p.Margin), t.ceilingOf(&t.read, p.Margin)
+	if d.Hedge = t.plan(p.HedgeLoad); d.Hedge != nil && len(d.Hedge.Not) == 0 {
+		d.HedgeAfter = &d.Hedge.After
+	}
+	d.ClusteredTail, d.Drift = t.slow.clusters(t.instances), t.slow.drift()
+	if d.ClusteredTail == nil {
+		d.ClusteredTail = []Cluster{}
+	}
+	d.Modes, d.Pile = t.latency.modes(), t.latency.pile()
 }
 
 // current is the timeout that the caller uses, and what it cuts.
@@ -472,7 +502,10 @@ func (s *summary) input(c *crop) Input {
 	if c.timed {
 		in.Start, in.End = &c.start, &c.end
 	}
-	in.Notes = []Note{}
+	in.Notes, in.Warnings = []Note{}, []Warning{}
+	if s.a.arrival.looksChosen() {
+		in.Warnings = append(in.Warnings, TailSampled)
+	}
 	for _, n := range c.notes.List() {
 		note := Note{Code: n.Code, Count: n.Count, Text: n.Text, Example: Place{File: n.Example.File, Position: n.Example.Position}}
 		if n.Example.Trace != (ingest.TraceID{}) || n.Example.Span != (ingest.SpanID{}) {

@@ -85,6 +85,9 @@ func (c *curve) share() (s, low, high float64) {
 	return math.Exp(c.logS), math.Exp(c.logS * math.Exp(se)), math.Exp(c.logS * math.Exp(-se))
 }
 
+// answered is 1 - S.
+func (c *curve) answered() float64 { return -math.Expm1(c.logS) }
+
 // A bracket is a quantile on a curve, with its interval.
 type bracket struct{ point, low, high *time.Duration }
 

@@ -34,7 +34,9 @@ type routeTable struct {
 	full      bool                       // more nodes than are tracked
 	gaps      map[[2]int32]*Sample       // own work between two dependencies, by immediate successors in ok requests
 	gap       map[[2]int32]time.Duration // their medians
-	caps      map[int32]*Sample          // by dependency: what each deadline left its tightest call; negative counts as 0
+	group     groupTable
+	median    time.Duration     // of tails; 0 where it is not known
+	caps      map[int32]*Sample // by dependency: what each deadline left its tightest call; negative counts as 0
 }
 
 // A nodeTable counts one node over the ok requests of its route.
@@ -90,6 +92,7 @@ func (t *routeTable) learn(r *request) {
 	}
 	calls := r.awaitedCalls()
 	t.number(calls, true)
+	t.group.learn(calls)
 	for _, c := range calls {
 		if c.node < 0 {
 			continue

@@ -53,7 +53,11 @@ func (h *headcount) shareIn(all *headcount) Share {
 	case all.light == all.heavy && all.heavy > 0:
 		return shareOf(mass{weight: float64(h.n)}, mass{weight: float64(all.n), square: float64(all.n)})
 	}
+	return shareOf(h.mass(), all.mass())
+}
+
+// mass is what is counted, weighted.
+func (h *headcount) mass() mass {
 	const unit = float64(oneWeight)
-	return shareOf(mass{weight: h.load.weight.float() / unit},
-		mass{weight: all.load.weight.float() / unit, square: all.load.square.float() / (unit * unit)})
+	return mass{h.n, h.load.weight.float() / unit, h.load.square.float() / (unit * unit)}
 }

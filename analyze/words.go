@@ -147,8 +147,14 @@ const (
 	MinimumUnknown   Warning = "minimum-unknown"
 	ManyOperations   Warning = "many-operations"     // the row holds what is left of very many operations
 	TimeoutUnclear   Warning = "timeout-or-deadline" // a pile of cuts that may be a fixed timeout or the deadline
-	HiddenRetries    Warning = "hidden-retries"      // spans that hide their retries
-	TailUnknown      Warning = "tail-unknown"        // no request shows its own work after an answer: 0 is used in reserves
+	ClusteredTail    Warning = "clustered-tail"      // most of the slowest answers come from one minute, trace or instance
+	DriftSlower      Warning = "drift-slower"        // answers got slower from the first third of the time to the last
+	DriftFaster      Warning = "drift-faster"
+	TwoModes         Warning = "two-modes"       // two humps in the latencies
+	PileOfAnswers    Warning = "pile-of-answers" // many answers took one and the same long time
+	TailSampled      Warning = "tail-sampled"    // of the input: traces look chosen by how they ended
+	HiddenRetries    Warning = "hidden-retries"  // spans that hide their retries
+	TailUnknown      Warning = "tail-unknown"    // no request shows its own work after an answer: 0 is used in reserves
 )
 
 // WarningText says a warning in words, for a footnote.
@@ -172,6 +178,12 @@ var WarningText = map[Warning]string{
 	MinimumUnknown:   "its minimum is not known: it counts 0 in the reserves of calls before it",
 	ManyOperations:   "this callee has more than 200 operations: the row holds all others together",
 	TimeoutUnclear:   "calls are cut after one and the same time: a fixed timeout or the deadline, the trace cannot tell",
+	ClusteredTail:    "over half of the slowest answers come from one minute, trace or instance: intervals of the tail are too narrow",
+	DriftSlower:      "it got slower from the first third of the time to the last: one quantile of all stands for neither",
+	DriftFaster:      "it got faster from the first third of the time to the last: one quantile of all stands for neither",
+	TwoModes:         "latencies have two humps: two kinds of calls are in one row",
+	PileOfAnswers:    "many slow answers took one and the same time: something other than the callee's work ended there",
+	TailSampled:      "the traces look chosen by how they ended (tail sampling): shares and quantiles are of the chosen ones, and no weight repairs that",
 	HiddenRetries:    "some spans hide retries inside: they are left out of the latencies of attempts",
 	TailUnknown:      "the own work after the last answer was not seen: the reserve counts it as 0",
 }
