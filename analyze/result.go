@@ -20,7 +20,7 @@ type Report struct {
 	Dependencies []Dependency `json:"dependencies"` // by caller, callee, operation
 	Findings     []Finding    `json:"findings"`     // by code, service, route, callee, operation
 	Worst        []LateOne    `json:"worst_late"`   // the MaxWorst latest requests, by overrun, then trace id
-	Advice       []string     `json:"advice"`       // null: not computed yet
+	Advice       []Advice     `json:"advice"`       // by requests affected; at most MaxAdvice
 }
 
 // Input says what was read, and how sure we are of it.
@@ -168,6 +168,7 @@ type Dependency struct {
 	ReadCeiling         *time.Duration  `json:"read_ceiling_ns"`    // as Ceiling, of reading alone, not capped
 	HedgeAfter          *time.Duration  `json:"hedge_after_ns"`     // p95, where Hedge says nothing against it
 	Hedge               *HedgePlan      `json:"hedge"`              // null: p95 is not known, or messages
+	Late                *LateCalls      `json:"late"`               // null: no request with a deadline that called it was late
 	ClusteredTail       []Cluster       `json:"clustered_tail"`
 	Drift               *Drift          `json:"drift"`    // null: none, or nothing to tell it by
 	Modes               []time.Duration `json:"modes_ns"` // of two humps of the latencies; null: one hump

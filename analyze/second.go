@@ -17,6 +17,7 @@ type HedgePlan struct {
 	// would not have been: from none, if the second copy is as slow as the first, to this
 	// many, if it is independent of it. null: no request with a deadline calls it.
 	Rescued *float64 `json:"rescued_share_high"`
+	due     int      // those requests
 	Not     []string `json:"not"` // why it is not suggested: not-safe, retried, does-not-fit, too-much-load, no-second-replica
 }
 
@@ -53,10 +54,19 @@ func (a *Analysis) hedge(r *request) {
 		if left := r.deadline.budget - c.start - *d.p95 - c.reserve; d.minimumInForce != nil && left >= *d.minimumInForce {
 			h.fits++
 		}
-		if late && !r.failed && c.path >= overrun && c.outcome.Answered() {
+		if late && !r.failed && c.path >= overrun && c.outcome.Answered() && !r.heldBeside(c) {
 			h.room.add(answered, took-overrun, r.weight)
 		}
 	}
+}
+
+// heldBeside reports whether another call that ran beside c would have held a late
+// request past its deadline all the same.
+func (r *request) heldBeside(c *call) bool {
+	by := r.deadline.budget - r.tail
+	return slices.ContainsFunc(r.calls, func(b call) bool {
+		return b.span != c.span && b.awaited && b.end > by && b.start < c.end && c.start < b.end
+	})
 }
 
 // readOnly are the first words of operations that are known to be safe to repeat.
@@ -87,7 +97,7 @@ func (d *depTable) plan(accepted Quantile) *HedgePlan {
 			rescued *= float64(d.hedging.room.light) / float64(oneWeight)
 		}
 		share := rescued / all.weight
-		h.Rescued = &share
+		h.Rescued, h.due = &share, all.n
 	}
 	not := func(why string, when bool) {
 		if when {

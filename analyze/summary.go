@@ -32,6 +32,7 @@ type depTable struct {
 	connect, pool, read Sample // see Dependency
 	slow                slowTable
 	hedging             secondCopies
+	late                LateCalls
 	messaging           bool // calls are messages sent
 	cuttings            []cutting
 	timeouts            Sample // that client spans record for their calls
@@ -229,6 +230,7 @@ func (s *summary) add(r *request) {
 		s.file(r.service, r.route, &f)
 		switch f.code {
 		case RequestLate:
+			s.a.learnLate(r, f.example.Amount)
 			s.addWorst(r, &f)
 		case FalseTimeout:
 			s.a.deps[s.a.depOf[f.to]].falseCuts++
@@ -362,6 +364,7 @@ func (s *summary) report(c *crop) Report {
 		return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Service, y.Service), cmp.Compare(x.Route, y.Route),
 			cmp.Compare(x.Callee, y.Callee), cmp.Compare(x.Operation, y.Operation))
 	})
+	r.Advice = advise(&r)
 	return r
 }
 
@@ -474,6 +477,9 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 // finishTails adds what the shape of the latencies, and the slow ones, say.
 func (t *depTable) finishTails(d *Dependency, p *Policy) {
 	d.ConnectCeiling, d.ReadCeiling = t.ceilingOf(&t.connect, p.Margin), t.ceilingOf(&t.read, p.Margin)
+	if t.late.Worst.Trace != nil || t.late.AtP50+t.late.AtCeiling > 0 {
+		d.Late = &t.late
+	}
 	if d.Hedge = t.plan(p.HedgeLoad); d.Hedge != nil && len(d.Hedge.Not) == 0 {
 		d.HedgeAfter = &d.Hedge.After
 	}
