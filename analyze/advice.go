@@ -40,6 +40,7 @@ type Advice struct {
 	Callee    string     `json:"callee"`  // whom it waits for; "": nobody
 	Operation string     `json:"operation"`
 	Instance  string     `json:"instance,omitempty"`
+	Split     *string    `json:"split,omitempty"`
 	Requests  int        `json:"requests"` // affected: late ones, or calls for findings about calls
 	Since     int64      `json:"since_unix_ns"`
 	// From is the setting in use, To what to use; null: not known, or no time.
@@ -61,11 +62,11 @@ type LateCalls struct {
 	// Of all late requests, at most so many would have been in time had each of its
 	// calls taken its p50, or had its calls not held them beyond its ceiling. Whether
 	// others would have held them then, only a replay can tell.
-	AtP50     int   `json:"saved_at_p50_high"`
-	AtCeiling int   `json:"saved_at_ceiling_high"`
-	First     int64 `json:"first_unix_ns"` // of Held
-	Worst     Place `json:"worst"`         // of Held: the latest
-	overrun   time.Duration
+	AtP50     int           `json:"saved_at_p50_high"`
+	AtCeiling int           `json:"saved_at_ceiling_high"`
+	First     int64         `json:"first_unix_ns"` // of Held
+	Worst     Place         `json:"worst"`         // of Held: the latest
+	Overrun   time.Duration `json:"worst_overrun_ns"`
 }
 
 // learnLate adds a late request to what its calls had to do with it.
@@ -108,9 +109,9 @@ func (a *Analysis) learnLate(r *request, overrun time.Duration) {
 	if l.Held == 0 || r.start < l.First {
 		l.First = r.start
 	}
-	if l.Held == 0 || overrun > l.overrun {
+	if l.Held == 0 || overrun > l.Overrun {
 		trace, span := r.trace, r.span
-		l.overrun, l.Worst = overrun, Place{r.file, r.position, &trace, &span}
+		l.Overrun, l.Worst = overrun, Place{r.file, r.position, &trace, &span}
 	}
 	l.Held++
 }
@@ -121,7 +122,7 @@ func advise(r *Report) []Advice {
 	dep := map[dependency]*Dependency{}
 	for i := range r.Dependencies {
 		d := &r.Dependencies[i]
-		dep[dependency{d.Caller, d.Callee, d.Operation}] = d
+		dep[d.name()] = d
 		if a, ok := d.adviseLate(); ok {
 			list = append(list, a)
 		}
@@ -136,17 +137,17 @@ func advise(r *Report) []Advice {
 		if f.Count == 0 {
 			continue
 		}
-		if a, ok := f.advise(dep[dependency{f.Service, f.Callee, f.Operation}]); ok {
+		if a, ok := f.advise(dep[(&Dependency{Caller: f.Service, Callee: f.Callee, Operation: f.Operation, Split: f.Split}).name()]); ok {
 			list = append(list, a)
 		}
 	}
 	slices.SortStableFunc(list, func(x, y Advice) int {
 		return cmp.Or(cmp.Compare(y.Requests, x.Requests), cmp.Compare(x.Do, y.Do), cmp.Compare(x.Service, y.Service),
-			cmp.Compare(x.Route, y.Route), cmp.Compare(x.Callee, y.Callee), cmp.Compare(x.Operation, y.Operation))
+			cmp.Compare(x.Route, y.Route), cmp.Compare(x.Callee, y.Callee), cmp.Compare(x.Operation, y.Operation), bySplit(x.Split, y.Split))
 	})
 	// Findings of several routes, or several codes, can ask for the same thing.
 	list = slices.CompactFunc(list, func(x, y Advice) bool {
-		return x.Do == y.Do && x.Service == y.Service && x.Route == y.Route && x.Callee == y.Callee && x.Operation == y.Operation
+		return x.Do == y.Do && x.Service == y.Service && x.Route == y.Route && x.Callee == y.Callee && x.Operation == y.Operation && bySplit(x.Split, y.Split) == 0
 	})
 	return list[:min(len(list), MaxAdvice)]
 }
@@ -157,7 +158,7 @@ func (d *Dependency) adviseLate() (a Advice, ok bool) {
 	if l == nil || l.Held == 0 {
 		return a, false
 	}
-	a = Advice{Finding: string(RequestLate), Service: d.Caller, Callee: d.Callee, Operation: d.Operation, Requests: l.Held, Since: l.First,
+	a = Advice{Finding: string(RequestLate), Service: d.Caller, Callee: d.Callee, Operation: d.Operation, Split: d.Split, Requests: l.Held, Since: l.First,
 		Trace: *l.Worst.Trace, Span: *l.Worst.Span, File: l.Worst.File, Position: l.Worst.Position}
 	none := 0
 	a.SavesLow = &none
@@ -188,9 +189,9 @@ func (r *Route) adviseCause(worst []LateOne) (a Advice, ok bool) {
 	if in == nil || in.Verdict != "together" || *in.Ratio > causeRatio || r.Late < causeLate || r.FirstLate == nil {
 		return a, false
 	}
-	a = Advice{Do: CommonCause, Finding: string(RequestLate), Service: r.Service, Route: r.Route, Requests: r.Late, Since: *r.FirstLate}
+	a = Advice{Do: CommonCause, Finding: string(RequestLate), Service: r.Service, Route: r.Route, Split: r.Split, Requests: r.Late, Since: *r.FirstLate}
 	for i := range worst {
-		if w := &worst[i]; w.Service == r.Service && w.Route == r.Route {
+		if w := &worst[i]; w.Service == r.Service && w.Route == r.Route && bySplit(w.Split, r.Split) == 0 {
 			a.Trace, a.Span, a.File, a.Position = w.Trace, w.Span, w.File, w.Position
 			return a, true
 		}
@@ -201,7 +202,7 @@ func (r *Route) adviseCause(worst []LateOne) (a Advice, ok bool) {
 // advise says what to do about a finding; d is the dependency that it is about, nil if
 // it is about none.
 func (f *Finding) advise(d *Dependency) (a Advice, ok bool) {
-	a = Advice{Finding: string(f.Code), Service: f.Service, Route: f.Route, Callee: f.Callee, Operation: f.Operation, Requests: f.Count, Since: f.First}
+	a = Advice{Finding: string(f.Code), Service: f.Service, Route: f.Route, Callee: f.Callee, Operation: f.Operation, Split: f.Split, Requests: f.Count, Since: f.First}
 	if len(f.Examples) > 0 {
 		e := &f.Examples[0]
 		a.Trace, a.Span, a.File, a.Position = e.Trace, e.Span, e.File, e.Position
@@ -261,5 +262,5 @@ func (h *HedgePlan) rescues() int {
 	if h.Rescued == nil {
 		return 0
 	}
-	return int(*h.Rescued * float64(h.due))
+	return int(*h.Rescued * float64(h.Requests))
 }

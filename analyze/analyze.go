@@ -17,6 +17,7 @@ type Options struct {
 	MaxSkew  time.Duration // the most a clock is moved; 0: DefaultMaxSkew; negative: none is moved
 	Workers  int           // goroutines; 0: one a processor. The result does not depend on it
 	Pick     Pick          // which requests count
+	SplitBy  string        // attribute of entry spans, else of their resources, by whose values rows are told apart; "": none
 	Memory   int64         // bytes that the run may use, of which requests take their part; 0: any number
 	Temp     string        // folder for what does not fit; "": the system's
 	Reread   bool          // RunStore: the store keeps its spans
@@ -125,10 +126,16 @@ func (a *Analysis) each(visit func(r *request)) {
 		err := s.Blocks(func(b []byte) error {
 			for d.b = b; len(d.b) > 0; {
 				r := d.next()
+				for k := range r.work {
+					if r.work[k].to != (dependency{}) {
+						r.work[k].to.split = r.split
+					}
+				}
 				for k := range r.calls {
+					r.calls[k].to.split = r.split
 					r.calls[k].dep = a.dependencyOf(&r.calls[k])
 				}
-				r.table = a.routeOf[routeKey{r.service, r.route}]
+				r.table = a.routeOf[r.key()]
 				if r.loose() || r.broken {
 					r.table = nil
 				}
@@ -152,7 +159,7 @@ func (a *Analysis) learn(r *request) {
 		return
 	}
 	if r.table == nil {
-		r.table = &routeTable{key: routeKey{r.service, r.route}, index: map[routeNode]int32{}, gaps: map[[2]int32]*Sample{},
+		r.table = &routeTable{key: r.key(), index: map[routeNode]int32{}, gaps: map[[2]int32]*Sample{},
 			gap: map[[2]int32]time.Duration{}, caps: map[int32]*Sample{}}
 		a.routeOf[r.table.key] = r.table
 		a.routes = append(a.routes, r.table)

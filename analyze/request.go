@@ -20,7 +20,8 @@ type request struct {
 	position int64
 	service  string
 	route    string
-	start    int64 // Unix nanoseconds, after clocks were moved
+	split    string // value of Options.SplitBy
+	start    int64  // Unix nanoseconds, after clocks were moved
 	duration time.Duration
 	role     role
 	consumer bool
@@ -72,14 +73,15 @@ func (r *request) alone() bool { return r.role == top || r.role == fragment }
 // ended, and which request, call and attempt each belongs to.
 type traced struct {
 	*ingest.Trace
-	rec    *recogniser
-	links  map[linkTo][]phaseTime // connection setups of other traces, by their root; times since 1970
-	clock  []int32
-	forest *forest
-	seen   []sighting
-	facts  []facts
-	moved  []moved
-	order  []int32 // spans, parents first
+	rec     *recogniser
+	splitBy string
+	links   map[linkTo][]phaseTime // connection setups of other traces, by their root; times since 1970
+	clock   []int32
+	forest  *forest
+	seen    []sighting
+	facts   []facts
+	moved   []moved
+	order   []int32 // spans, parents first
 
 	request []int32 // index into requests; -1: evidence only (a phase without a call), or ignored
 	unit    []int32 // index into units: the call that the span is, or is part of; -1: none
@@ -106,7 +108,7 @@ type traced struct {
 
 // newTraced takes a trace apart into requests and calls.
 func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]phaseTime) *traced {
-	tr := traced{Trace: t, rec: rec, links: links}
+	tr := traced{Trace: t, rec: rec, links: links, splitBy: o.SplitBy}
 	room := &rec.room
 	room.begun = 0
 	limit := o.MaxSkew
@@ -278,6 +280,9 @@ func (t *traced) begin(i int32, as role) {
 		route: t.routeOf(i), start: t.Epoch + int64(s.Start), duration: s.Duration(), role: as,
 		consumer: s.Kind == ingest.Consumer, root: as == top && !t.orphan[i], broken: s.Defect != 0, entry: i}
 	r.failed = t.seen[i].state != healthy
+	if by := t.splitBy; by != "" {
+		r.split = cmp.Or(s.Attr(by), s.Resource.Attr(by))
+	}
 	spans, known, rule := weightOf(t.fact(i))
 	r.weight, r.forced = weigh(spans, known), rule == forcedRule
 	t.request[i] = int32(len(t.requests))

@@ -15,6 +15,7 @@ const ReportSchema = "overrun.report/v1"
 // [0, 1], and null means unknown or not computed, never 0.
 type Report struct {
 	Schema       string       `json:"schema"`
+	SplitBy      string       `json:"split_by,omitempty"` // the attribute by whose values rows are told apart
 	Input        Input        `json:"input"`
 	Routes       []Route      `json:"routes"`       // by service, then route
 	Dependencies []Dependency `json:"dependencies"` // by caller, callee, operation
@@ -74,6 +75,7 @@ type Place struct {
 type Route struct {
 	Service         string         `json:"service"`
 	Route           string         `json:"route"`
+	Split           *string        `json:"split,omitempty"` // value of Report.SplitBy, "" where it was not recorded; none: not split
 	Requests        int            `json:"requests"`
 	WithDeadline    int            `json:"with_deadline"`
 	DeadlineSources map[Source]int `json:"deadline_sources"`
@@ -132,14 +134,15 @@ type Time struct {
 // A Dependency is whom a service calls: callee and operation, as seen from one
 // caller.
 type Dependency struct {
-	Caller    string `json:"caller"`
-	Callee    string `json:"callee"`
-	Operation string `json:"operation"`
-	Required  *bool  `json:"required"`              // as the policy says; null: no policy
-	Hint      string `json:"criticality,omitempty"` // a hint at Required: service.criticality of the callee, or "fallback": something else was done instead of a failed call
-	Calls     int    `json:"calls"`
-	Attempts  int    `json:"attempts"`
-	Hidden    int    `json:"hidden_retries"` // attempts that spans hide inside
+	Caller    string  `json:"caller"`
+	Callee    string  `json:"callee"`
+	Operation string  `json:"operation"`
+	Split     *string `json:"split,omitempty"`
+	Required  *bool   `json:"required"`              // as the policy says; null: no policy
+	Hint      string  `json:"criticality,omitempty"` // a hint at Required: service.criticality of the callee, or "fallback": something else was done instead of a failed call
+	Calls     int     `json:"calls"`
+	Attempts  int     `json:"attempts"`
+	Hidden    int     `json:"hidden_retries"` // attempts that spans hide inside
 	// Outcomes counts attempts, and under skipped the calls that were inferred
 	// to have been skipped.
 	Outcomes      map[Outcome]int `json:"outcomes"`
@@ -199,6 +202,7 @@ type Finding struct {
 	Route     string      `json:"route"`
 	Callee    string      `json:"callee"`    // "": the finding is about a request
 	Operation string      `json:"operation"` // ""
+	Split     *string     `json:"split,omitempty"`
 	Count     int         `json:"count"`     // originators only
 	CausedBy  int         `json:"caused_by"` // the same trouble that began elsewhere and is counted there
 	First     int64       `json:"first_unix_ns"`
@@ -290,6 +294,7 @@ type LateOne struct {
 	Position int64          `json:"position"`
 	Service  string         `json:"service"`
 	Route    string         `json:"route"`
+	Split    *string        `json:"split,omitempty"`
 	Start    int64          `json:"start_unix_ns"`
 	Overrun  time.Duration  `json:"overrun_ns"`
 	Source   Source         `json:"deadline_source"`

@@ -46,8 +46,8 @@ type Sample struct {
 type series struct {
 	n       int
 	values  []time.Duration
-	weights []weight // of values; nil while all values of the sample weigh the same
-	bins    histogram
+	weights []weight   // of values; nil while all values of the sample weigh the same
+	bins    *histogram // nil while values are kept
 }
 
 // Add adds an answer of unknown weight. Negative durations count as 0.
@@ -94,8 +94,11 @@ func (s *Sample) hold(light, heavy weight) {
 	}
 	for c := range s.series {
 		to := &s.series[c]
-		to.bins.weigh(same)
-		to.weights = slices.Repeat([]weight{same}, len(to.values))
+		if s.binned {
+			to.bins.weigh(same)
+		} else {
+			to.weights = slices.Repeat([]weight{same}, len(to.values))
+		}
 	}
 }
 
@@ -112,6 +115,7 @@ func (s *Sample) bin() {
 	s.binned = true
 	for c := range s.series {
 		from := &s.series[c]
+		from.bins = &histogram{weighed: s.weighted()}
 		for i, d := range from.values {
 			w := s.light
 			if from.weights != nil {

@@ -16,9 +16,9 @@ type HedgePlan struct {
 	// Rescued is the share of requests with a deadline that call it, which were late and
 	// would not have been: from none, if the second copy is as slow as the first, to this
 	// many, if it is independent of it. null: no request with a deadline calls it.
-	Rescued *float64 `json:"rescued_share_high"`
-	due     int      // those requests
-	Not     []string `json:"not"` // why it is not suggested: not-safe, retried, does-not-fit, too-much-load, no-second-replica
+	Rescued  *float64 `json:"rescued_share_high"`
+	Requests int      `json:"requests"` // those with a deadline that call it
+	Not      []string `json:"not"`      // why it is not suggested: not-safe, retried, does-not-fit, too-much-load, no-second-replica
 }
 
 // secondCopies collects what a second copy would do to the calls of a dependency.
@@ -97,7 +97,7 @@ func (d *depTable) plan(accepted Quantile) *HedgePlan {
 			rescued *= float64(d.hedging.room.light) / float64(oneWeight)
 		}
 		share := rescued / all.weight
-		h.Rescued, h.due = &share, all.n
+		h.Rescued, h.Requests = &share, all.n
 	}
 	not := func(why string, when bool) {
 		if when {

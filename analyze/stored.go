@@ -86,12 +86,15 @@ func (w *requestWriter) request(r *request) []byte {
 	w.b = append(w.b[:0], r.trace[:]...)
 	w.span(r.span)
 	w.flags(r.deadline != nil, r.failed, r.timedOut, r.tailed, r.blind, r.writes, r.weight != unknownWeight, len(r.work) > 0,
-		r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut, r.forced)
+		r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut, r.forced, r.split != "")
 	w.b = append(w.b, byte(r.role))
 	w.text(r.file)
 	w.count(int(r.position))
 	w.text(r.service)
 	w.text(r.route)
+	if r.split != "" {
+		w.text(r.split)
+	}
 	w.number(r.start)
 	w.time(r.duration)
 	if r.weight != unknownWeight {
@@ -325,10 +328,14 @@ func (d *requestReader) next() *request {
 	worked := f.next()
 	r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut = f.next(), f.next(), f.next(), f.next(), f.next(), f.next()
 	r.forced = f.next()
+	divided := f.next()
 	r.role = role(d.byte())
 	r.file = d.text()
 	r.position = int64(d.uvarint())
 	r.service, r.route = d.text(), d.text()
+	if divided {
+		r.split = d.text()
+	}
 	r.start, r.duration = d.number(), d.time()
 	r.weight = unknownWeight
 	if weighed {
@@ -362,7 +369,7 @@ func (d *requestReader) next() *request {
 
 func (d *requestReader) work(v *work) {
 	v.code = FindingCode(d.text())
-	v.to = dependency{d.text(), d.text(), d.text()}
+	v.to = dependency{caller: d.text(), callee: d.text(), operation: d.text()}
 	v.span, v.file = d.span(), d.text()
 	v.position, v.start, v.total = d.number(), d.number(), d.time()
 	f := flagSet(d.uvarint())

@@ -227,7 +227,7 @@ func newSummary(a *Analysis) *summary {
 func (s *summary) add(r *request) {
 	s.a.hedge(r)
 	for _, f := range s.a.find(r) {
-		s.file(r.service, r.route, &f)
+		s.file(r.service, r.route, r.split, &f)
 		switch f.code {
 		case RequestLate:
 			s.a.learnLate(r, f.example.Amount)
@@ -253,17 +253,17 @@ func (s *summary) add(r *request) {
 	}
 	t := s.routes[r.table]
 	if t == nil {
-		t = &routeSum{Route: Route{Service: r.service, Route: r.route, DeadlineSources: map[Source]int{}}, byTen: map[int64]int{}}
+		t = &routeSum{Route: Route{Service: r.service, Route: r.route, Split: s.a.split(r.split), DeadlineSources: map[Source]int{}}, byTen: map[int64]int{}}
 		s.routes[r.table] = t
 	}
 	t.add(r)
 }
 
 // file counts a finding under its place.
-func (s *summary) file(service, route string, f *found) {
-	key := findingKey{f.code, service, route, f.to.callee, f.to.operation}
+func (s *summary) file(service, route, split string, f *found) {
+	key := findingKey{f.code, service, route, split, f.to.callee, f.to.operation}
 	if s.findings[key] == nil {
-		s.findings[key] = &Finding{Code: f.code, Service: service, Route: route, Callee: f.to.callee, Operation: f.to.operation}
+		s.findings[key] = &Finding{Code: f.code, Service: service, Route: route, Callee: f.to.callee, Operation: f.to.operation, Split: s.a.split(split)}
 	}
 	s.findings[key].count(f)
 }
@@ -319,7 +319,7 @@ func (t *routeSum) add(r *request) {
 
 // addWorst keeps the MaxWorst latest requests.
 func (s *summary) addWorst(r *request, f *found) {
-	one := LateOne{Trace: r.trace, Span: r.span, File: r.file, Position: r.position, Service: r.service, Route: r.route,
+	one := LateOne{Trace: r.trace, Span: r.span, File: r.file, Position: r.position, Service: r.service, Route: r.route, Split: s.a.split(r.split),
 		Start: r.start, Overrun: f.example.Amount, Source: r.deadline.source, Lateness: *f.example.Lateness}
 	i, _ := slices.BinarySearchFunc(s.worst, &one, func(x LateOne, y *LateOne) int {
 		return cmp.Or(cmp.Compare(y.Overrun, x.Overrun), bytes.Compare(x.Trace[:], y.Trace[:]), bytes.Compare(x.Span[:], y.Span[:]))
@@ -332,7 +332,7 @@ func (s *summary) addWorst(r *request, f *found) {
 
 // report puts all together, in an order that depends on names alone.
 func (s *summary) report(c *crop) Report {
-	r := Report{Schema: ReportSchema, Input: s.input(c), Routes: []Route{}, Dependencies: []Dependency{},
+	r := Report{Schema: ReportSchema, SplitBy: s.a.opts.SplitBy, Input: s.input(c), Routes: []Route{}, Dependencies: []Dependency{},
 		Findings: []Finding{}, Worst: s.worst}
 	if r.Worst == nil {
 		r.Worst = []LateOne{}
@@ -341,18 +341,18 @@ func (s *summary) report(c *crop) Report {
 		r.Routes = append(r.Routes, t.finish(s.a, table))
 	}
 	slices.SortFunc(r.Routes, func(x, y Route) int {
-		return cmp.Or(cmp.Compare(x.Service, y.Service), cmp.Compare(x.Route, y.Route))
+		return cmp.Or(cmp.Compare(x.Service, y.Service), cmp.Compare(x.Route, y.Route), bySplit(x.Split, y.Split))
 	})
 	for i, d := range s.a.deps {
 		for _, f := range s.a.findPatterns(int32(i)) {
-			s.file(d.name.caller, "", &f)
+			s.file(d.name.caller, "", d.name.split, &f)
 		}
 	}
 	for _, d := range s.a.deps {
 		r.Dependencies = append(r.Dependencies, s.a.finishDep(d))
 	}
 	slices.SortFunc(r.Dependencies, func(x, y Dependency) int {
-		return dependency{x.Caller, x.Callee, x.Operation}.compare(dependency{y.Caller, y.Callee, y.Operation})
+		return x.name().compare(y.name())
 	})
 	for _, f := range s.findings {
 		if f.Examples == nil {
@@ -362,7 +362,7 @@ func (s *summary) report(c *crop) Report {
 	}
 	slices.SortFunc(r.Findings, func(x, y Finding) int {
 		return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Service, y.Service), cmp.Compare(x.Route, y.Route),
-			cmp.Compare(x.Callee, y.Callee), cmp.Compare(x.Operation, y.Operation))
+			cmp.Compare(x.Callee, y.Callee), cmp.Compare(x.Operation, y.Operation), bySplit(x.Split, y.Split))
 	})
 	r.Advice = advise(&r)
 	return r
@@ -397,7 +397,7 @@ func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
 }
 
 func (a *Analysis) finishDep(t *depTable) Dependency {
-	d := Dependency{Caller: t.name.caller, Callee: t.name.callee, Operation: t.name.operation, Calls: t.calls, Attempts: t.attempts,
+	d := Dependency{Caller: t.name.caller, Callee: t.name.callee, Operation: t.name.operation, Split: a.split(t.name.split), Calls: t.calls, Attempts: t.attempts,
 		Outcomes: t.outcomes, OnPath: t.onPath, Path: t.path, Latency: t.latency.Latency(),
 		Minimum: t.minimum, Ceiling: t.ceiling, Warnings: []Warning{}, DoesNotFit: []string{}}
 	if a.opts.Policy != nil {
@@ -520,4 +520,29 @@ func (s *summary) input(c *crop) Input {
 		in.Notes = append(in.Notes, note)
 	}
 	return in
+}
+
+// split is the value by which a row is told apart; nil: rows are not split.
+func (a *Analysis) split(value string) *string {
+	if a.opts.SplitBy == "" {
+		return nil
+	}
+	return &value
+}
+
+// bySplit orders the values by which rows are told apart.
+func bySplit(x, y *string) int {
+	if x == nil || y == nil {
+		return 0
+	}
+	return cmp.Compare(*x, *y)
+}
+
+// name is whom the row is about.
+func (d *Dependency) name() dependency {
+	n := dependency{caller: d.Caller, callee: d.Callee, operation: d.Operation}
+	if d.Split != nil {
+		n.split = *d.Split
+	}
+	return n
 }

@@ -355,9 +355,8 @@ func TestMerge(t *testing.T) {
 					p.bin()
 				}
 			}
-			parts[0].binned = parts[0].binned || parts[0].n == 0
-			if parts[0].n > 0 && !parts[0].binned {
-				parts[0].bin()
+			if !parts[0].binned {
+				parts[0].bin() // the whole is
 			}
 		}
 		for len(parts) > 1 {

@@ -8,7 +8,10 @@ import (
 )
 
 // A routeKey names a route.
-type routeKey struct{ service, route string }
+type routeKey struct{ service, route, split string }
+
+// key is the route of a request.
+func (r *request) key() routeKey { return routeKey{r.service, r.route, r.split} }
 
 // maxNodes is how many nodes of a route are tracked to know which calls are
 // usual. Requests with more differ so much that nothing is usual.

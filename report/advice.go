@@ -28,7 +28,7 @@ func adviceSection(d *document, r *analyze.Report) {
 		}
 		where := say(named(a.Service))
 		if a.Route != "" {
-			where = routeLabel(a.Service, a.Route)
+			where = routeLabel(a.Service, a.Route, nil)
 		}
 		if a.Callee != "" {
 			where = append(where, say(" → ", named(a.Callee))...)
@@ -36,6 +36,7 @@ func adviceSection(d *document, r *analyze.Report) {
 				where = append(where, say(" ", named(a.Operation))...)
 			}
 		}
+		where = append(where, splitLabel(a.Split)...)
 		t.rows = append(t.rows, row{
 			cells:   []cell{{line: say(plural(a.Requests, affected(a.Do)))}, {line: say(since(a.Since))}, {line: append(adviceWords(a), append(say(": "), where...)...)}},
 			details: []line{why},

@@ -40,8 +40,8 @@ func dependenciesSection(d *document, r *analyze.Report, o Options) {
 		w.place(analyze.ConnectInRead)                                                                                    // these latencies are of whole attempts; the table of times says it
 		cells := []cell{{line: say(count(dep.Calls))}, {line: say(count(dep.Attempts)), notes: w.at(analyze.HiddenRetries)}, {line: say(count(dep.Cut))}, {line: say(count(dep.Errors))}}
 		cells = append(cells, quantiles(&w, &dep.Latency, false)...)
-		cells = append(cells, cell{line: say(between(dep.Latency.P999.Low, dep.Latency.P999.High)), notes: w.at(analyze.CutsHideEnd)}, cell{line: say(share(dep.Path, held[dep.Caller]))})
-		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation), cells: cells, notes: w.rest(), details: shapeDetails(dep)})
+		cells = append(cells, cell{line: say(between(dep.Latency.P999.Low, dep.Latency.P999.High)), notes: w.at(analyze.CutsHideEnd)}, cell{line: say(share(dep.Path, held[callerOf(dep.Caller, dep.Split)]))})
+		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation, dep.Split), cells: cells, notes: w.rest(), details: shapeDetails(dep)})
 		if len(t.rows[len(t.rows)-1].details) > 0 {
 			t.detail = "remarks"
 		}
@@ -85,28 +85,39 @@ func connectTable(d *document, deps []*analyze.Dependency) {
 				cells = append(cells, cell{line: say(orUnknown(ceiling, setting))})
 			}
 		}
-		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation), cells: cells})
+		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation, dep.Split), cells: cells})
 	}
 }
 
-func callLabel(caller, callee, operation string) line {
+func callLabel(caller, callee, operation string, split *string) line {
 	l := say(named(caller), " → ", named(callee))
 	if operation != "" {
 		l = append(l, say(" ", named(operation))...)
 	}
-	return l
+	return append(l, splitLabel(split)...)
+}
+
+// A caller is a service, or with split rows its requests of one value.
+type caller struct{ service, split string }
+
+func callerOf(service string, split *string) caller {
+	if split == nil {
+		return caller{service, ""}
+	}
+	return caller{service, *split}
 }
 
 // callerTime is, for each caller, the path time of all its calls and the own
 // time of its routes: what a share of the path is a share of.
-func callerTime(r *analyze.Report) map[string]time.Duration {
-	held := make(map[string]time.Duration)
+func callerTime(r *analyze.Report) map[caller]time.Duration {
+	held := make(map[caller]time.Duration)
 	for i := range r.Dependencies {
-		held[r.Dependencies[i].Caller] += r.Dependencies[i].Path
+		held[callerOf(r.Dependencies[i].Caller, r.Dependencies[i].Split)] += r.Dependencies[i].Path
 	}
 	for i := range r.Routes {
-		if _, calls := held[r.Routes[i].Service]; calls {
-			held[r.Routes[i].Service] += r.Routes[i].Time.Own
+		who := callerOf(r.Routes[i].Service, r.Routes[i].Split)
+		if _, calls := held[who]; calls {
+			held[who] += r.Routes[i].Time.Own
 		}
 	}
 	return held
@@ -196,7 +207,7 @@ func timeoutTable(d *document, deps []*analyze.Dependency) {
 		if details != nil {
 			t.detail = "remarks"
 		}
-		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation), cells: cells, details: details})
+		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation, dep.Split), cells: cells, details: details})
 	}
 }
 

@@ -43,13 +43,26 @@ func routesSection(d *document, r *analyze.Report, o Options) {
 		}
 		cells := []cell{{line: say(count(r.Requests))}, late, {line: say(lateShare), under: lateUnder}, {line: say(count(r.Partial))}, {line: say(count(r.Failed))}}
 		cells = append(cells, quantiles(&w, &r.Latency, true)...)
-		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route), cells: cells, notes: w.rest()})
+		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route, r.Split), cells: cells, notes: w.rest()})
 	}
 	reserveTable(d, routes[:n])
 	timeTable(d, routes[:n])
 }
 
-func routeLabel(service, route string) line { return say(named(service), " ", named(route)) }
+// routeLabel names a route, with the value by which rows are split in brackets.
+func routeLabel(service, route string, split *string) line {
+	return append(say(named(service), " ", named(route)), splitLabel(split)...)
+}
+
+func splitLabel(split *string) line {
+	switch {
+	case split == nil:
+		return nil
+	case *split == "":
+		return say(" [not recorded]")
+	}
+	return say(" [", named(*split), "]")
+}
 
 // sorted gives pointers to the elements in an order. The elements stay.
 func sorted[T any](list []T, order func(a, b *T) int) []*T {
@@ -159,7 +172,7 @@ func timeTable(d *document, routes []*analyze.Route) {
 			}
 			cells = append(cells, c)
 		}
-		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route), cells: cells})
+		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route, r.Split), cells: cells})
 	}
 	if len(none) > 0 {
 		d.prose("These routes spent nothing on: ", strings.Join(none, ", ")+".")

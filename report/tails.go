@@ -38,7 +38,7 @@ func reserveTable(d *document, routes []*analyze.Route) {
 		} else if together {
 			cells = append(cells, cell{line: say(unknown)}, cell{line: say(unknown)}, cell{line: say(unknown)}, cell{line: say(unknown)})
 		}
-		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route), cells: cells})
+		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route, r.Split), cells: cells})
 	}
 }
 
@@ -72,7 +72,7 @@ func failedTable(d *document, deps []*analyze.Dependency) {
 	for _, dep := range rows {
 		w := rowWarnings{table: t, all: dep.LatencyFailed.Warnings()}
 		cells := append([]cell{{line: say(count(dep.LatencyFailed.N))}}, quantiles(&w, dep.LatencyFailed, true)...)
-		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation), cells: cells, notes: w.rest()})
+		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation, dep.Split), cells: cells, notes: w.rest()})
 	}
 }
 
@@ -108,7 +108,7 @@ func hedgeTable(d *document, deps []*analyze.Dependency) {
 			}
 			but = append(but, hedgeBut(why)...)
 		}
-		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation), cells: []cell{{line: say(after)}, {line: say(orUnknown(h.ExtraLoad, percent))},
+		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation, dep.Split), cells: []cell{{line: say(after)}, {line: say(orUnknown(h.ExtraLoad, percent))},
 			{line: say(count(h.Touched))}, {line: say(share(h.Fits, h.Touched))}, {line: say(saves)}, {line: but}}})
 	}
 }
