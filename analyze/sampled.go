@@ -33,6 +33,7 @@ const (
 	sampledRequests = 100
 	stepFactor      = 4.0 // density just above a threshold, against just below
 	stepAnswers     = 30
+	stepHump        = 10.0 // answers in a window further below
 )
 
 // looksChosen reports whether the requests look tail-sampled: none says for how many
@@ -52,8 +53,8 @@ func (a *arrival) looksChosen() bool {
 
 // step finds a time from which on values are frequent, after being rare: in windows
 // of 5 %, at least stepAnswers in the two above it, stepFactor times as many as in the
-// two below, and about as many in the second as in the first (else it is a pile). Some
-// values have to lie further below: where the distribution begins is no step.
+// two below, and about as many in the second as in the first (else it is a pile). Below
+// them values were more frequent before: what rises to its only hump has no step.
 func (s *Sample) step() *time.Duration {
 	const width = 0.05
 	var windows [1000]float64
@@ -66,10 +67,18 @@ func (s *Sample) step() *time.Duration {
 		first = min(first, i)
 		return true
 	})
-	passed := 0.0
+	passed, highest := 0.0, 0.0 // of windows up to i-3
 	for i := first; i+1 < len(windows); i++ {
+		if i >= first+3 {
+			highest = max(highest, windows[i-3])
+		}
 		if i >= first+4 && passed >= 0.05*total {
 			above, below := windows[i]+windows[i+1], windows[i-1]+windows[i-2]
+			// Beyond chance: the difference of two counts is off by the root of their sum.
+			if mean := below / 2; highest < stepHump || highest-mean < 1.5*math.Sqrt(highest+mean) {
+				passed += windows[i]
+				continue
+			}
 			even := windows[i] < 2*windows[i+1] && windows[i+1] < 2*windows[i]
 			if above >= stepAnswers && above >= stepFactor*max(below, 1) && even {
 				at := time.Duration(math.Exp(float64(i) * width))
