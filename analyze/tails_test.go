@@ -292,7 +292,7 @@ func chooseDump(keep func(took time.Duration, failed bool, i int) bool) *ingest.
 		if !keep(took, failed, i) {
 			continue
 		}
-		s := ingest.Span{ID: ingest.SpanID{7: 1}, Parent: -1, Kind: ingest.Server, Name: "GET /", Resource: &ingest.Resource{Service: "web"}, End: took}
+		s := ingest.Span{ID: ingest.SpanID{7: 1}, Kind: ingest.Server, Name: "GET /", Resource: &ingest.Resource{Service: "web"}, End: took}
 		if failed {
 			s.Status = ingest.Error
 		}
