@@ -17,6 +17,7 @@ type Options struct {
 	MaxSkew  time.Duration // the most a clock is moved; 0: DefaultMaxSkew; negative: none is moved
 	Workers  int           // goroutines; 0: one a processor. The result does not depend on it
 	Pick     Pick          // which requests count
+	SplitBy  string        // attribute of entry spans, else of their resources, by whose values rows are told apart; "": none
 	Memory   int64         // bytes that the run may use, of which requests take their part; 0: any number
 	Temp     string        // folder for what does not fit; "": the system's
 	Reread   bool          // RunStore: the store keeps its spans
@@ -52,6 +53,7 @@ type Analysis struct {
 	operations map[[2]string]int // operations told apart, by caller and callee
 	callees    callees
 	languages  languages
+	arrival    arrival
 	routes     []*routeTable
 	routeOf    map[routeKey]*routeTable
 	links      map[linkTo][]phaseTime // connection setups of .NET
@@ -134,6 +136,11 @@ func (a *Analysis) each(visit func(r *request)) {
 		err := s.Blocks(func(b []byte) error {
 			for d.b = b; len(d.b) > 0; {
 				r := d.next()
+				for k := range r.work {
+					if r.work[k].to != (dependency{}) {
+						r.work[k].to.split = r.split
+					}
+				}
 				for k := range r.calls {
 					a.place(&r.calls[k])
 				}
@@ -164,11 +171,12 @@ func (a *Analysis) learn(r *request) {
 	for k := range r.calls {
 		a.deps[r.calls[k].dep].learn(r, k)
 	}
+	a.arrival.learn(r)
 	if r.loose() || r.broken {
 		return
 	}
 	if r.table == nil {
-		r.table = &routeTable{key: routeKey{r.service, r.route}, index: map[uint64]int32{}, gaps: map[[2]int32]*Sample{},
+		r.table = &routeTable{key: r.key(), index: map[uint64]int32{}, gaps: map[[2]int32]*Sample{},
 			gap: map[[2]int32]time.Duration{}, caps: map[int32]*Sample{}}
 		a.routeOf[r.table.key], a.byRoute[r.number] = r.table, r.table
 		a.routes = append(a.routes, r.table)
@@ -184,6 +192,7 @@ func (a *Analysis) survey(r *request) {
 	if r.table != nil && r.deadline != nil {
 		a.plan(r)
 		a.leaveCaps(r)
+		r.table.group.survey(r, r.table.median)
 	}
 }
 
@@ -203,21 +212,30 @@ func (a *Analysis) setMinimums() {
 		if a.opts.Hints && d.rule == nil && hintOf(d.hint) == hintOptional {
 			d.required, d.falseTimeouts = false, FalseTimeoutsOptional
 		}
-		d.minimum, d.p95 = d.latency.Point(P50), d.latency.Point(P95)
+		l := d.latency.Latency()
+		d.minimum, d.p95 = l.P50.Point, l.P95.Point
+		d.slow.expect(&l)
 		d.minimumInForce = d.minimum
 		if d.rule != nil && d.rule.Minimum != nil {
 			d.minimumInForce = d.rule.Minimum
 		}
 	}
 	for _, t := range a.routes {
-		if p := t.tails.Point(P99); p != nil {
+		tails := t.tails.estimates(P50, P99)
+		if p := tails[1].Point; p != nil {
 			t.tail, t.tailKnown = *p, true
 		}
+		if p := tails[0].Point; p != nil {
+			t.median = *p
+		}
+		t.group.choose()
 		if rule := a.opts.Policy.DeadlineFor(t.key.service, t.key.route); rule != nil && rule.Reserve != nil {
 			t.tail, t.tailKnown = *rule.Reserve, true
 		}
 		for pair, gaps := range t.gaps {
-			t.gap[pair] = *gaps.Point(P50)
+			if p := gaps.Point(P50); p != nil {
+				t.gap[pair] = *p
+			}
 		}
 	}
 }
@@ -246,6 +264,6 @@ func (a *Analysis) leaveCaps(r *request) {
 			caps = new(Sample)
 			r.table.caps[dep] = caps
 		}
-		caps.Add(left)
+		caps.add(answered, left, r.weight)
 	}
 }

@@ -10,10 +10,11 @@ import (
 )
 
 // A dependency is whom a call goes to, as seen from one caller.
-type dependency struct{ caller, callee, operation string }
+// split is the value of Options.SplitBy, "" without.
+type dependency struct{ caller, callee, operation, split string }
 
 func (d dependency) compare(e dependency) int {
-	return cmp.Or(cmp.Compare(d.caller, e.caller), cmp.Compare(d.callee, e.callee), cmp.Compare(d.operation, e.operation))
+	return cmp.Or(cmp.Compare(d.caller, e.caller), cmp.Compare(d.callee, e.callee), cmp.Compare(d.operation, e.operation), cmp.Compare(d.split, e.split))
 }
 
 // An attempt is one try of a call. Its times are those of the trace until
@@ -38,6 +39,9 @@ type attempt struct {
 	instance    string        // of the callee
 	timeout     time.Duration // recorded for this call; 0: none
 	rules       sightingRules
+	class       class         // what its latency is to a Sample, if it is one (tails.go)
+	took        time.Duration // that latency
+	weight      weight        // for how many attempts it stands
 }
 
 // A call is a logical outgoing call of a request.

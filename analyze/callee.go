@@ -47,8 +47,8 @@ func (n *callees) meet(r *request) {
 		learn(n.service, [2]string{c.to.caller, c.alone.callee}, c.to.callee, func(k [2]string) [2]string {
 			return [2]string{strings.Clone(k[0]), strings.Clone(k[1])}
 		})
-		learn(n.operation, dependency{c.to.caller, c.to.callee, c.alone.operation}, c.to.operation, func(k dependency) dependency {
-			return dependency{strings.Clone(k.caller), strings.Clone(k.callee), strings.Clone(k.operation)}
+		learn(n.operation, dependency{caller: c.to.caller, callee: c.to.callee, operation: c.alone.operation}, c.to.operation, func(k dependency) dependency {
+			return dependency{caller: strings.Clone(k.caller), callee: strings.Clone(k.callee), operation: strings.Clone(k.operation)}
 		})
 	}
 }
@@ -84,7 +84,7 @@ func (n *callees) name(c *call) {
 	}
 	c.nameable = false
 	c.to.callee, c.rules.callee = as.as, "P2a"
-	if op := n.operation[c.to]; op.as != "" && !op.clash {
+	if op := n.operation[dependency{caller: c.to.caller, callee: c.to.callee, operation: c.to.operation}]; op.as != "" && !op.clash {
 		c.to.operation, c.rules.operation = op.as, "P2a"
 	}
 }

@@ -33,11 +33,16 @@ func roundUp(d time.Duration) time.Duration {
 //	required: (1 + margin) x quantile(1 - accepted false timeouts)
 //	optional: quantile(1 - accepted false timeouts)
 func (d *depTable) suggestCeiling(margin Quantile) *time.Duration {
+	return d.ceilingOf(&d.latency, margin)
+}
+
+// ceilingOf is the ceiling that a sample of the dependency's calls suggests.
+func (d *depTable) ceilingOf(s *Sample, margin Quantile) *time.Duration {
 	q := whole - d.falseTimeouts
 	if q <= 0 {
 		return nil
 	}
-	point := d.latency.Point(q)
+	point := s.Point(q)
 	if point == nil {
 		return nil
 	}
@@ -65,12 +70,15 @@ func (a *Analysis) setCeilings() {
 	for _, t := range a.routes {
 		for dep, caps := range t.caps {
 			d := a.deps[dep]
-			limit := *caps.Point(P50)
-			if d.minimum != nil && limit < *d.minimum {
+			limit := caps.Point(P50)
+			if limit == nil {
+				continue
+			}
+			if d.minimum != nil && *limit < *d.minimum {
 				d.misfits = append(d.misfits, t.key)
 			}
-			if d.ceiling != nil && limit < *d.ceiling {
-				d.ceiling, d.capped = &limit, true
+			if d.ceiling != nil && *limit < *d.ceiling {
+				d.ceiling, d.capped = limit, true
 			}
 		}
 	}

@@ -222,9 +222,9 @@ func (e *Example) worse(f *Example) int {
 
 // A findingKey is what findings are counted by.
 type findingKey struct {
-	code           FindingCode
-	service, route string
-	callee, op     string
+	code                  FindingCode
+	service, route, split string
+	callee, op            string
 }
 
 // count adds a finding to its kind.

@@ -147,7 +147,8 @@ func (d *depTable) findPile() *pile {
 		return nil
 	}
 	value := in[P50.Rank(len(in))-1].took
-	if 100*d.latency.answersAbove(in[len(in)-1].took) > d.latency.n {
+	longer := d.latency.answersAbove(in[len(in)-1].took) - d.ranOn.answersAbove(in[len(in)-1].took)
+	if 100*longer > d.latency.series[answered].n-d.ranOn.N() {
 		return nil
 	}
 	p := &pile{value: value, cuts: slices.Clone(in)}
@@ -258,17 +259,14 @@ func (d *depTable) oneInstance() (f found, ok bool) {
 }
 
 // binomialTail is P(B >= k) for B ~ Bin(n, p).
-func binomialTail(n, k int, p float64) (sum float64) {
-	if k <= 0 || p >= 1 {
+func binomialTail(n, k int, p float64) float64 {
+	switch {
+	case k <= 0 || p >= 1:
 		return 1
-	}
-	if p <= 0 {
+	case p <= 0 || k > n:
 		return 0
 	}
-	for i := k; i <= n; i++ {
-		sum += binomialTerm(n, i, p)
-	}
-	return min(sum, 1)
+	return incompleteBeta(p, float64(k), float64(n-k+1))
 }
 
 // findAmplified finds retries of what is retried below: a call of several

@@ -52,15 +52,15 @@ func (c *policyCheck) routes(routes []Route) {
 			}
 			if tail := *r.Tail.P99; tail >= rule.Deadline {
 				c.mistake(rule.Lines.of("deadline"), "deadline: %v is used up by the measured reserve of %s, %v (p99 of own work after the last answer): write a longer deadline, or the reserve that is meant",
-					rule.Deadline, routeKey{r.Service, r.Route}, tail)
+					rule.Deadline, routeKey{service: r.Service, route: r.Route}, tail)
 			}
 		}
 		if !matched && c.all {
 			var names []string
 			for k := range routes {
-				names = append(names, routeKey{routes[k].Service, routes[k].Route}.String())
+				names = append(names, routeKey{service: routes[k].Service, route: routes[k].Route}.String())
 			}
-			what := routeKey{rule.Service, rule.Route}.String()
+			what := routeKey{service: rule.Service, route: rule.Route}.String()
 			c.mistake(rule.Lines.of(""), "deadlines: no request in the traces is of %s%s", what, meant(what, names))
 		}
 	}

@@ -21,6 +21,7 @@ type request struct {
 	service  string
 	route    string
 	number   uint32 // of service and route among symbols.routes, once stored
+	split    string // value of Options.SplitBy
 	start    int64  // Unix nanoseconds, after clocks were moved
 	duration time.Duration
 	role     role
@@ -38,7 +39,8 @@ type request struct {
 	work     []work        // work that ran on for nobody, and what else its trace alone shows
 	lost     bool          // its caller had a recorded deadline, and its entry records none
 	writes   bool          // its entry records a deadline
-	weighed  bool          // its sampling weight is known
+	weight   weight        // for how many requests it stands
+	forced   bool          // somebody chose to sample it (sampling.priority)
 
 	entry    int32 // span index of the entry, in the repaired trace
 	fallback bool  // it did something instead of a call
@@ -72,14 +74,15 @@ func (r *request) alone() bool { return r.role == top || r.role == fragment }
 // ended, and which request, call and attempt each belongs to.
 type traced struct {
 	*ingest.Trace
-	rec    *recogniser
-	links  map[linkTo][]phaseTime // connection setups of other traces, by their root; times since 1970
-	clock  []int32
-	forest *forest
-	seen   []sighting
-	facts  []facts
-	moved  []moved
-	order  []int32 // spans, parents first
+	rec     *recogniser
+	splitBy string
+	links   map[linkTo][]phaseTime // connection setups of other traces, by their root; times since 1970
+	clock   []int32
+	forest  *forest
+	seen    []sighting
+	facts   []facts
+	moved   []moved
+	order   []int32 // spans, parents first
 
 	request []int32 // index into requests; -1: evidence only (a phase without a call), or ignored
 	unit    []int32 // index into units: the call that the span is, or is part of; -1: none
@@ -106,7 +109,7 @@ type traced struct {
 
 // newTraced takes a trace apart into requests and calls.
 func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]phaseTime) *traced {
-	tr := traced{Trace: t, rec: rec, links: links}
+	tr := traced{Trace: t, rec: rec, links: links, splitBy: o.SplitBy}
 	room := &rec.room
 	room.begun = 0
 	limit := o.MaxSkew
@@ -141,6 +144,7 @@ func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]
 	tr.groupCalls()
 	tr.attribute()
 	tr.setDeadlines(o)
+	tr.classify()
 	tr.findWork()
 	tr.findAmplified()
 	tr.takeNotes()
@@ -277,7 +281,11 @@ func (t *traced) begin(i int32, as role) {
 		route: t.routeOf(i), start: t.Epoch + int64(s.Start), duration: s.Duration(), role: as,
 		consumer: s.Kind == ingest.Consumer, root: as == top && !t.orphan[i], broken: s.Defect != 0, entry: i}
 	r.failed = t.seen[i].state != healthy
-	_, r.weighed, _ = weightOf(t.fact(i))
+	if by := t.splitBy; by != "" {
+		r.split = cmp.Or(s.Attr(by), s.Resource.Attr(by))
+	}
+	spans, known, rule := weightOf(t.fact(i))
+	r.weight, r.forced = weigh(spans, known), rule == forcedRule
 	t.request[i] = int32(len(t.requests))
 	t.requests = append(t.requests, r)
 	if t.seen[i].part.calls() {

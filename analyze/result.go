@@ -15,31 +15,34 @@ const ReportSchema = "overrun.report/v1"
 // [0, 1], and null means unknown or not computed, never 0.
 type Report struct {
 	Schema       string       `json:"schema"`
+	SplitBy      string       `json:"split_by,omitempty"` // the attribute by whose values rows are told apart
 	Input        Input        `json:"input"`
 	Routes       []Route      `json:"routes"`       // by service, then route
 	Dependencies []Dependency `json:"dependencies"` // by caller, callee, operation
 	Findings     []Finding    `json:"findings"`     // by code, service, route, callee, operation
 	Worst        []LateOne    `json:"worst_late"`   // the MaxWorst latest requests, by overrun, then trace id
-	Advice       []string     `json:"advice"`       // null: not computed yet
+	Advice       []Advice     `json:"advice"`       // by requests affected; at most MaxAdvice
 }
 
 // Input says what was read, and how sure we are of it.
 type Input struct {
-	Files     int     `json:"files"`
-	Bytes     int64   `json:"bytes"`     // as read, before unpacking
-	Spans     int64   `json:"spans"`     // read, before duplicates are dropped
-	Traces    int     `json:"traces"`    //
-	Requests  int     `json:"requests"`  // sum over Routes
-	Fragments int     `json:"fragments"` // spans without their parent that are no request
-	Start     *int64  `json:"start_unix_ns"`
-	End       *int64  `json:"end_unix_ns"`
-	Weights   Weights `json:"weights"`
-	Skew      Skew    `json:"skew"`
-	Notes     []Note  `json:"notes"` // sorted by code
+	Files     int       `json:"files"`
+	Bytes     int64     `json:"bytes"`     // as read, before unpacking
+	Spans     int64     `json:"spans"`     // read, before duplicates are dropped
+	Traces    int       `json:"traces"`    //
+	Requests  int       `json:"requests"`  // sum over Routes
+	Fragments int       `json:"fragments"` // spans without their parent that are no request
+	Start     *int64    `json:"start_unix_ns"`
+	End       *int64    `json:"end_unix_ns"`
+	Weights   Weights   `json:"weights"`
+	Skew      Skew      `json:"skew"`
+	Notes     []Note    `json:"notes"`    // sorted by code
+	Warnings  []Warning `json:"warnings"` // about the whole input
 }
 
 // Weights counts requests and fragments by whether their sampling weight is
-// known. Quantiles and shares are not weighted yet.
+// known. Counts are of recorded spans; quantiles and shares are weighted where all of
+// a row have weights, and unknown where only some have.
 type Weights struct {
 	Known   *int `json:"known"`
 	Unknown *int `json:"unknown"`
@@ -72,6 +75,7 @@ type Place struct {
 type Route struct {
 	Service         string         `json:"service"`
 	Route           string         `json:"route"`
+	Split           *string        `json:"split,omitempty"` // value of Report.SplitBy, "" where it was not recorded; none: not split
 	Requests        int            `json:"requests"`
 	WithDeadline    int            `json:"with_deadline"`
 	DeadlineSources map[Source]int `json:"deadline_sources"`
@@ -81,19 +85,23 @@ type Route struct {
 	Failed   int `json:"failed"`
 	// Late counts complete and partial requests that ended after their deadline.
 	Late      int      `json:"late"`
-	LateShare *float64 `json:"late_share"` // Late / (complete + partial with a deadline); null: none had one
-	TimedOut  int      `json:"timed_out"`  // of Failed
+	LateShare *float64 `json:"late_share"` // Late / (complete + partial with a deadline), weighted; null: none had one
+	// The 95 % interval of LateShare, as if requests were independent.
+	LateShareLow  *float64 `json:"late_share_low"`
+	LateShareHigh *float64 `json:"late_share_high"`
+	TimedOut      int      `json:"timed_out"` // of Failed
 	// CompleteInTime and PartialInTime count requests with a deadline.
-	CompleteInTime int       `json:"complete_in_time"`
-	PartialInTime  int       `json:"partial_in_time"`
-	Latency        Latency   `json:"latency"` // over complete and partial
-	LatencyFailed  Latency   `json:"latency_failed"`
-	Tail           Tail      `json:"tail"`
-	Time           Time      `json:"time"` // over all requests, failed ones too
-	FirstLate      *int64    `json:"first_late_unix_ns"`
-	LastLate       *int64    `json:"last_late_unix_ns"`
-	LateByTen      []LateTen `json:"late_by_ten_minutes"` // only spans of ten minutes with late requests, in order
-	Warnings       []Warning `json:"warnings"`
+	CompleteInTime int           `json:"complete_in_time"`
+	PartialInTime  int           `json:"partial_in_time"`
+	Latency        Latency       `json:"latency"` // over complete and partial
+	LatencyFailed  Latency       `json:"latency_failed"`
+	Tail           Tail          `json:"tail"`         // the route's reserve
+	Independence   *Independence `json:"independence"` // null: no parallel calls, or no deadline
+	Time           Time          `json:"time"`         // over all requests, failed ones too
+	FirstLate      *int64        `json:"first_late_unix_ns"`
+	LastLate       *int64        `json:"last_late_unix_ns"`
+	LateByTen      []LateTen     `json:"late_by_ten_minutes"` // only spans of ten minutes with late requests, in order
+	Warnings       []Warning     `json:"warnings"`
 }
 
 // A LateTen counts late requests by their start, in ten minutes.
@@ -126,45 +134,61 @@ type Time struct {
 // A Dependency is whom a service calls: callee and operation, as seen from one
 // caller.
 type Dependency struct {
-	Caller    string `json:"caller"`
-	Callee    string `json:"callee"`
-	Operation string `json:"operation"`
-	Required  *bool  `json:"required"`              // as the policy says; null: no policy
-	Hint      string `json:"criticality,omitempty"` // a hint at Required: service.criticality of the callee, or "fallback": something else was done instead of a failed call
-	Calls     int    `json:"calls"`
-	Attempts  int    `json:"attempts"`
-	Hidden    int    `json:"hidden_retries"` // attempts that spans hide inside
+	Caller    string  `json:"caller"`
+	Callee    string  `json:"callee"`
+	Operation string  `json:"operation"`
+	Split     *string `json:"split,omitempty"`
+	Required  *bool   `json:"required"`              // as the policy says; null: no policy
+	Hint      string  `json:"criticality,omitempty"` // a hint at Required: service.criticality of the callee, or "fallback": something else was done instead of a failed call
+	Calls     int     `json:"calls"`
+	Attempts  int     `json:"attempts"`
+	Hidden    int     `json:"hidden_retries"` // attempts that spans hide inside
 	// Outcomes counts attempts, and under skipped the calls that were inferred
 	// to have been skipped.
-	Outcomes map[Outcome]int `json:"outcomes"`
-	OK       int             `json:"ok"`     // Outcomes[ok]
-	Errors   int             `json:"errors"` // error, refused, connect-error
-	Cut      int             `json:"cut"`    // the three timeouts and cancelled-caller
-	OnPath   int             `json:"on_path"`
-	Path     time.Duration   `json:"path_ns"`
-	Latency  Latency         `json:"latency"` // of whole attempts: ok and no-data, cut ones as bounds
-	Connect  *Latency        `json:"connect"` // of attempts that opened a connection; null: none was recorded
-	Pool     *Latency        `json:"pool"`
-	Read     *Latency        `json:"read"`
+	Outcomes      map[Outcome]int `json:"outcomes"`
+	OK            int             `json:"ok"`     // Outcomes[ok]
+	Errors        int             `json:"errors"` // error, refused, connect-error
+	Cut           int             `json:"cut"`    // the three timeouts and cancelled-caller
+	OnPath        int             `json:"on_path"`
+	Path          time.Duration   `json:"path_ns"`
+	Latency       Latency         `json:"latency"`        // of whole attempts: ok and no-data, cut ones as bounds
+	LatencyFailed *Latency        `json:"latency_failed"` // of attempts that ended in error, refused or connect-error; null: none did
+	Connect       *Latency        `json:"connect"`        // of attempts that opened a connection; null: none was recorded
+	Pool          *Latency        `json:"pool"`
+	Read          *Latency        `json:"read"`
 
-	Minimum         *time.Duration  `json:"minimum_ns"` // suggested: p50
-	Ceiling         *time.Duration  `json:"ceiling_ns"` // suggested, capped; null: the quantile is unknown
-	PolicyMinimum   *time.Duration  `json:"policy_minimum_ns"`
-	PolicyCeiling   *time.Duration  `json:"policy_ceiling_ns"`
-	DoesNotFit      []string        `json:"does_not_fit"`      // routes whose deadline leaves less than the minimum
-	CeilingShareCut *float64        `json:"ceiling_share_cut"` // share of answers slower than Ceiling
-	CurrentTimeout  *CurrentTimeout `json:"current_timeout"`
-	HedgeAfter      *time.Duration  `json:"hedge_after_ns"`
-	FalseTimeouts   *int            `json:"false_timeouts"`
-	LateAnyway      *int            `json:"late_anyway"`
-	Warnings        []Warning       `json:"warnings"`
+	Minimum         *time.Duration `json:"minimum_ns"` // suggested: p50
+	Ceiling         *time.Duration `json:"ceiling_ns"` // suggested, capped; null: the quantile is unknown
+	PolicyMinimum   *time.Duration `json:"policy_minimum_ns"`
+	PolicyCeiling   *time.Duration `json:"policy_ceiling_ns"`
+	DoesNotFit      []string       `json:"does_not_fit"`      // routes whose deadline leaves less than the minimum
+	CeilingShareCut *float64       `json:"ceiling_share_cut"` // share of calls that take longer than Ceiling: its false timeouts
+	// The 95 % interval of CeilingShareCut.
+	CeilingShareCutLow  *float64        `json:"ceiling_share_cut_low"`
+	CeilingShareCutHigh *float64        `json:"ceiling_share_cut_high"`
+	CurrentTimeout      *CurrentTimeout `json:"current_timeout"`
+	ConnectCeiling      *time.Duration  `json:"connect_ceiling_ns"` // as Ceiling, of connecting alone, not capped
+	ReadCeiling         *time.Duration  `json:"read_ceiling_ns"`    // as Ceiling, of reading alone, not capped
+	HedgeAfter          *time.Duration  `json:"hedge_after_ns"`     // p95, where Hedge says nothing against it
+	Hedge               *HedgePlan      `json:"hedge"`              // null: p95 is not known, or messages
+	Late                *LateCalls      `json:"late"`               // null: no request with a deadline that called it was late
+	ClusteredTail       []Cluster       `json:"clustered_tail"`
+	Drift               *Drift          `json:"drift"`    // null: none, or nothing to tell it by
+	Modes               []time.Duration `json:"modes_ns"` // of two humps of the latencies; null: one hump
+	Pile                *Pile           `json:"pile"`     // of answers; null: none
+	FalseTimeouts       *int            `json:"false_timeouts"`
+	LateAnyway          *int            `json:"late_anyway"`
+	Warnings            []Warning       `json:"warnings"`
 }
 
 // A CurrentTimeout is the timeout that the caller was seen to use.
 type CurrentTimeout struct {
 	NS       time.Duration `json:"ns"`
 	Source   string        `json:"source"`
-	ShareCut *float64      `json:"share_cut"`
+	ShareCut *float64      `json:"share_cut"` // of calls that take longer: its false timeouts
+	// The 95 % interval of ShareCut.
+	ShareCutLow  *float64 `json:"share_cut_low"`
+	ShareCutHigh *float64 `json:"share_cut_high"`
 }
 
 // A Warning is a doubt about a row that does not stop the work: a stable
@@ -178,6 +202,7 @@ type Finding struct {
 	Route     string      `json:"route"`
 	Callee    string      `json:"callee"`    // "": the finding is about a request
 	Operation string      `json:"operation"` // ""
+	Split     *string     `json:"split,omitempty"`
 	Count     int         `json:"count"`     // originators only
 	CausedBy  int         `json:"caused_by"` // the same trouble that began elsewhere and is counted there
 	First     int64       `json:"first_unix_ns"`
@@ -269,6 +294,7 @@ type LateOne struct {
 	Position int64          `json:"position"`
 	Service  string         `json:"service"`
 	Route    string         `json:"route"`
+	Split    *string        `json:"split,omitempty"`
 	Start    int64          `json:"start_unix_ns"`
 	Overrun  time.Duration  `json:"overrun_ns"`
 	Source   Source         `json:"deadline_source"`

@@ -784,7 +784,7 @@ func TestPathLinear(t *testing.T) {
 			}
 			// Rounds go on while the machine is too busy to tell; linear work
 			// takes 8 times as long, quadratic 64 times in every round.
-			const n, more, rounds, factor = 1250, 8, 30, 24
+			const n, more, rounds, factor = 1250, 8, 30, 40
 			small, large := traceOf(n), traceOf(more*n)
 			a, b := time.Duration(1<<63-1), time.Duration(1<<63-1)
 			measure := func(trace *ingest.Trace, least *time.Duration) {

@@ -42,7 +42,7 @@ func (s *symbols) peer(p peer) (uint32, peer) {
 	defer s.mu.Unlock()
 	n, ok := s.peerAt[p]
 	if !ok {
-		p.to = dependency{strings.Clone(p.to.caller), strings.Clone(p.to.callee), strings.Clone(p.to.operation)}
+		p.to = dependency{strings.Clone(p.to.caller), strings.Clone(p.to.callee), strings.Clone(p.to.operation), strings.Clone(p.to.split)}
 		n = uint32(len(s.peers))
 		s.peerAt[p] = n
 		s.peers = append(s.peers, p)
@@ -56,7 +56,7 @@ func (s *symbols) route(r routeKey) (uint32, routeKey) {
 	defer s.mu.Unlock()
 	n, ok := s.routeAt[r]
 	if !ok {
-		r = routeKey{strings.Clone(r.service), strings.Clone(r.route)}
+		r = routeKey{strings.Clone(r.service), strings.Clone(r.route), strings.Clone(r.split)}
 		n = uint32(len(s.routes))
 		s.routeAt[r] = n
 		s.routes = append(s.routes, r)
@@ -152,14 +152,17 @@ func (w *requestWriter) flags(list ...bool) {
 func (w *requestWriter) request(r *request) []byte {
 	w.b = append(w.b[:0], r.trace[:]...)
 	w.span(r.span)
-	w.flags(r.deadline != nil, r.failed, r.timedOut, r.tailed, r.blind, r.writes, r.weighed, len(r.work) > 0,
-		r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut)
+	w.flags(r.deadline != nil, r.failed, r.timedOut, r.tailed, r.blind, r.writes, r.weight != unknownWeight, len(r.work) > 0,
+		r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut, r.forced)
 	w.b = append(w.b, byte(r.role))
 	w.text(r.file)
 	w.count(int(r.position))
-	w.route(routeKey{r.service, r.route})
+	w.route(r.key())
 	w.number(r.start)
 	w.time(r.duration)
+	if r.weight != unknownWeight {
+		w.count(int(r.weight))
+	}
 	if d := r.deadline; d != nil {
 		w.time(d.budget)
 		w.time(d.doubt)
@@ -235,7 +238,9 @@ func (c *call) single() bool {
 func (w *requestWriter) call(r *request, c *call) {
 	single := c.single()
 	w.flags(single, c.awaited, c.path != 0, c.winner == 0, c.file == r.file, c.messaging, c.hint != "", c.unfinished)
-	w.peer(peer{c.to, c.nameable, c.protocol})
+	to := c.to
+	to.split = r.split
+	w.peer(peer{to, c.nameable, c.protocol})
 	w.span(c.span)
 	w.number(c.position - r.position)
 	w.time(c.start)
@@ -261,7 +266,7 @@ func (w *requestWriter) call(r *request, c *call) {
 		p := &a.phases
 		called := a.calleeEnd != 0 || a.leg != 0 || a.doubt != 0 || a.calleeOK || a.calleeGuess
 		w.flags(called, a.instance != "", len(p.intervals) > 0 || len(p.loose) > 0, a.timeout != 0, a.hedge, a.unfinished,
-			a.index != 0 || a.hidden != 0, a.calleeOK, a.calleeGuess)
+			a.index != 0 || a.hidden != 0, a.calleeOK, a.calleeGuess, a.class&1 != 0, a.class&2 != 0, a.weight != r.weight)
 		if !single {
 			w.span(a.span)
 			w.time(a.start - c.start)
@@ -282,6 +287,9 @@ func (w *requestWriter) call(r *request, c *call) {
 		if a.index != 0 || a.hidden != 0 {
 			w.count(a.index)
 			w.count(a.hidden)
+		}
+		if a.weight != r.weight {
+			w.b = binary.AppendUvarint(w.b, uint64(a.weight))
 		}
 		if len(p.intervals) > 0 || len(p.loose) > 0 {
 			w.count(len(p.intervals))
@@ -376,15 +384,22 @@ func (d *requestReader) next() *request {
 	r.span = d.span()
 	f := flagSet(d.uvarint())
 	bound := f.next()
-	r.failed, r.timedOut, r.tailed, r.blind, r.writes, r.weighed = f.next(), f.next(), f.next(), f.next(), f.next(), f.next()
+	r.failed, r.timedOut, r.tailed, r.blind, r.writes = f.next(), f.next(), f.next(), f.next(), f.next()
+	weighed := f.next()
 	worked := f.next()
 	r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut = f.next(), f.next(), f.next(), f.next(), f.next(), f.next()
+	r.forced = f.next()
 	r.role = role(d.byte())
 	r.file = d.text()
 	r.position = int64(d.uvarint())
 	r.number = uint32(d.uvarint())
-	r.service, r.route = d.routes[r.number].service, d.routes[r.number].route
+	key := &d.routes[r.number]
+	r.service, r.route, r.split = key.service, key.route, key.split
 	r.start, r.duration = d.number(), d.time()
+	r.weight = unknownWeight
+	if weighed {
+		r.weight = weight(d.uvarint())
+	}
 	if bound {
 		d.deadline = deadline{budget: d.time(), doubt: d.time(), source: Source(d.text())}
 		r.deadline = &d.deadline
@@ -413,7 +428,7 @@ func (d *requestReader) next() *request {
 
 func (d *requestReader) work(v *work) {
 	v.code = FindingCode(d.text())
-	v.to = dependency{d.text(), d.text(), d.text()}
+	v.to = dependency{caller: d.text(), callee: d.text(), operation: d.text()}
 	v.span, v.file = d.span(), d.text()
 	v.position, v.start, v.total = d.number(), d.number(), d.time()
 	f := flagSet(d.uvarint())
@@ -503,6 +518,12 @@ func (d *requestReader) call(r *request, c *call) {
 		a.hedge, a.unfinished = f.next(), f.next()
 		again := f.next()
 		a.calleeOK, a.calleeGuess = f.next(), f.next()
+		for bit := class(1); bit < classes; bit <<= 1 {
+			if f.next() {
+				a.class |= bit
+			}
+		}
+		resampled := f.next()
 		a.span, a.start, a.end, a.outcome = c.span, c.start, c.end, c.outcome
 		if !single {
 			a.span = d.span()
@@ -523,6 +544,11 @@ func (d *requestReader) call(r *request, c *call) {
 		if again {
 			a.index, a.hidden = d.count(), d.count()
 		}
+		a.weight = r.weight
+		if resampled {
+			a.weight = weight(d.uvarint())
+		}
+		a.setTook()
 		at := attemptRange{intervals: [2]int{len(d.intervals), len(d.intervals)}, loose: [2]int{len(d.loose), len(d.loose)}}
 		if phased {
 			for range d.count() {

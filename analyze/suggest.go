@@ -150,7 +150,7 @@ func (a *Analysis) Suggest() (*Suggestion, error) {
 }
 
 // shareAbove is the share of attempts that take longer; nil: not known.
-func (d *depTable) shareAbove(t time.Duration) *float64 { return d.latency.ShareAbove(t) }
+func (d *depTable) shareAbove(t time.Duration) *float64 { return d.latency.ShareAbove(t).Point }
 
 func (d *SuggestedDependency) name() dependency {
 	return dependency{caller: d.Caller, callee: d.Callee, operation: d.Operation}
@@ -160,7 +160,9 @@ func (d *SuggestedDependency) name() dependency {
 func (d *SuggestedDependency) String() string { return d.name().String() }
 
 // String names it as reports do.
-func (r *SuggestedRoute) String() string { return routeKey{r.Service, r.Route}.String() }
+func (r *SuggestedRoute) String() string {
+	return routeKey{service: r.Service, route: r.Route}.String()
+}
 
 // A routeSketch is what a pass over all requests learns of a route.
 type routeSketch struct {
@@ -195,7 +197,7 @@ func (a *Analysis) suggestRoutes() []*SuggestedRoute {
 	list := []*SuggestedRoute{}
 	for i := range a.Report.Routes {
 		r := &a.Report.Routes[i]
-		t := a.routeOf[routeKey{r.Service, r.Route}]
+		t := a.routeOf[routeKey{service: r.Service, route: r.Route}]
 		list = append(list, a.suggestRoute(r, t, sketches[t]))
 	}
 	return list

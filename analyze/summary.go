@@ -17,6 +17,8 @@ type depTable struct {
 	required      bool            // what reserves assume: true unless a rule says otherwise
 	falseTimeouts Quantile
 	latency       Sample
+	ranOn         Sample // of latency: cut attempts whose callee ran on and finished
+	failed        Sample // of attempts that ended badly
 	calls         int
 	attempts      int
 	hidden        int // resends that spans hide inside
@@ -29,6 +31,10 @@ type depTable struct {
 	protocols     protocols
 
 	connect, pool, read Sample // see Dependency
+	slow                slowTable
+	hedging             secondCopies
+	late                LateCalls
+	messaging           bool // calls are messages sent
 	cuttings            []cutting
 	timeouts            Sample // that client spans record for their calls
 	instances           map[string]*instanceTable
@@ -58,6 +64,7 @@ func (a *Analysis) newDep(name dependency) *depTable {
 func (d *depTable) learn(r *request, k int) {
 	c := &r.calls[k]
 	d.calls++
+	d.messaging = d.messaging || c.messaging
 	d.deadlines = d.deadlines || r.deadline != nil
 	d.protocols.learn(c.protocol)
 	if c.path > 0 {
@@ -109,9 +116,14 @@ func (d *depTable) learn(r *request, k int) {
 		}
 		switch {
 		case outcome.Answered():
-			d.latency.Add(took)
+			fallthrough
 		case outcome.Cut(), outcome == CancelledRace:
-			d.latency.AddCut(took)
+			d.latency.add(t.class, t.took, t.weight)
+			if t.class == answered && !outcome.Answered() {
+				d.ranOn.add(answered, t.took, t.weight)
+			}
+		case outcome.Bad():
+			d.failed.add(answered, t.took, t.weight)
 		}
 		d.learnPhases(t, outcome)
 	}
@@ -135,7 +147,11 @@ func (d *depTable) survey(r *request, k int) {
 	c := &r.calls[k]
 	for i := range c.attempts {
 		t := &c.attempts[i]
-		if t.instance == "" || t.hidden > 0 || t.unfinished || !t.outcome.Answered() {
+		if t.hidden > 0 || t.unfinished || !t.outcome.Answered() {
+			continue
+		}
+		d.slow.add(r, k, t)
+		if t.instance == "" {
 			continue
 		}
 		if d.instances == nil {
@@ -162,26 +178,23 @@ func (d *depTable) survey(r *request, k int) {
 func (d *depTable) learnPhases(t *attempt, outcome Outcome) {
 	pool, waited := t.phases.length(func(p part) bool { return p == poolPart })
 	connect, opened := t.phases.length(part.opening)
-	if waited {
-		if outcome == PoolTimeout {
-			d.pool.AddCut(pool)
-		} else {
-			d.pool.Add(pool)
+	// until gives the class of a phase, in which an attempt of the outcome was cut.
+	until := func(cut bool) class {
+		if cut {
+			return t.class
 		}
+		return answered
+	}
+	if waited {
+		d.pool.add(until(outcome == PoolTimeout), pool, t.weight)
 	}
 	if opened {
-		if outcome == ConnectTimeout {
-			d.connect.AddCut(connect)
-		} else {
-			d.connect.Add(connect)
-		}
+		d.connect.add(until(outcome == ConnectTimeout), connect, t.weight)
 	}
 	if waited || opened {
-		switch rest := t.end - t.start - pool - connect; {
-		case outcome.Answered():
-			d.read.Add(rest)
-		case outcome == ReadTimeout, outcome == CancelledCaller, outcome == CancelledRace:
-			d.read.AddCut(rest)
+		switch rest := t.took - pool - connect; {
+		case outcome.Answered(), outcome == ReadTimeout, outcome == CancelledCaller, outcome == CancelledRace:
+			d.read.add(t.class, rest, t.weight)
 		}
 	}
 }
@@ -204,6 +217,7 @@ const MaxWorst = 100
 type routeSum struct {
 	Route
 	latency, failed Sample
+	due, overdue    headcount // answered requests with a deadline, and those of them that were late
 	byTen           map[int64]int
 	blind           bool // connecting was not told apart from reading somewhere
 }
@@ -213,10 +227,12 @@ func newSummary(a *Analysis) *summary {
 }
 
 func (s *summary) add(r *request) {
+	s.a.hedge(r)
 	for _, f := range s.a.find(r) {
-		s.file(r.service, r.route, &f)
+		s.file(r.service, r.route, r.split, &f)
 		switch f.code {
 		case RequestLate:
+			s.a.learnLate(r, f.example.Amount)
 			s.addWorst(r, &f)
 		case FalseTimeout:
 			s.a.deps[s.a.depOf[f.to]].falseCuts++
@@ -224,7 +240,7 @@ func (s *summary) add(r *request) {
 			s.a.deps[s.a.depOf[f.to]].lateCuts++
 		}
 	}
-	if r.weighed {
+	if r.weight != unknownWeight {
 		s.weighed++
 	}
 	if r.role == fragment {
@@ -239,17 +255,17 @@ func (s *summary) add(r *request) {
 	}
 	t := s.routes[r.table]
 	if t == nil {
-		t = &routeSum{Route: Route{Service: r.service, Route: r.route, DeadlineSources: map[Source]int{}}, byTen: map[int64]int{}}
+		t = &routeSum{Route: Route{Service: r.service, Route: r.route, Split: s.a.split(r.split), DeadlineSources: map[Source]int{}}, byTen: map[int64]int{}}
 		s.routes[r.table] = t
 	}
 	t.add(r)
 }
 
 // file counts a finding under its place.
-func (s *summary) file(service, route string, f *found) {
-	key := findingKey{f.code, service, route, f.to.callee, f.to.operation}
+func (s *summary) file(service, route, split string, f *found) {
+	key := findingKey{f.code, service, route, split, f.to.callee, f.to.operation}
 	if s.findings[key] == nil {
-		s.findings[key] = &Finding{Code: f.code, Service: service, Route: route, Callee: f.to.callee, Operation: f.to.operation}
+		s.findings[key] = &Finding{Code: f.code, Service: service, Route: route, Callee: f.to.callee, Operation: f.to.operation, Split: s.a.split(split)}
 	}
 	s.findings[key].count(f)
 }
@@ -272,10 +288,16 @@ func (t *routeSum) add(r *request) {
 		if r.timedOut {
 			t.TimedOut++
 		}
-		t.failed.Add(r.duration)
+		t.failed.add(answered, r.duration, r.weight)
 		return
 	}
-	t.latency.Add(r.duration)
+	t.latency.add(answered, r.duration, r.weight)
+	if r.deadline != nil {
+		t.due.add(r.weight)
+		if late {
+			t.overdue.add(r.weight)
+		}
+	}
 	if r.ended == Complete {
 		t.Complete++
 		t.CompleteInTime += inTime
@@ -299,7 +321,7 @@ func (t *routeSum) add(r *request) {
 
 // addWorst keeps the MaxWorst latest requests.
 func (s *summary) addWorst(r *request, f *found) {
-	one := LateOne{Trace: r.trace, Span: r.span, File: r.file, Position: r.position, Service: r.service, Route: r.route,
+	one := LateOne{Trace: r.trace, Span: r.span, File: r.file, Position: r.position, Service: r.service, Route: r.route, Split: s.a.split(r.split),
 		Start: r.start, Overrun: f.example.Amount, Source: r.deadline.source, Lateness: *f.example.Lateness}
 	i, _ := slices.BinarySearchFunc(s.worst, &one, func(x LateOne, y *LateOne) int {
 		return cmp.Or(cmp.Compare(y.Overrun, x.Overrun), bytes.Compare(x.Trace[:], y.Trace[:]), bytes.Compare(x.Span[:], y.Span[:]))
@@ -312,7 +334,7 @@ func (s *summary) addWorst(r *request, f *found) {
 
 // report puts all together, in an order that depends on names alone.
 func (s *summary) report(c *crop) Report {
-	r := Report{Schema: ReportSchema, Input: s.input(c), Routes: []Route{}, Dependencies: []Dependency{},
+	r := Report{Schema: ReportSchema, SplitBy: s.a.opts.SplitBy, Input: s.input(c), Routes: []Route{}, Dependencies: []Dependency{},
 		Findings: []Finding{}, Worst: s.worst}
 	if r.Worst == nil {
 		r.Worst = []LateOne{}
@@ -321,18 +343,18 @@ func (s *summary) report(c *crop) Report {
 		r.Routes = append(r.Routes, t.finish(s.a, table))
 	}
 	slices.SortFunc(r.Routes, func(x, y Route) int {
-		return cmp.Or(cmp.Compare(x.Service, y.Service), cmp.Compare(x.Route, y.Route))
+		return cmp.Or(cmp.Compare(x.Service, y.Service), cmp.Compare(x.Route, y.Route), bySplit(x.Split, y.Split))
 	})
 	for i, d := range s.a.deps {
 		for _, f := range s.a.findPatterns(int32(i)) {
-			s.file(d.name.caller, "", &f)
+			s.file(d.name.caller, "", d.name.split, &f)
 		}
 	}
 	for _, d := range s.a.deps {
 		r.Dependencies = append(r.Dependencies, s.a.finishDep(d))
 	}
 	slices.SortFunc(r.Dependencies, func(x, y Dependency) int {
-		return dependency{x.Caller, x.Callee, x.Operation}.compare(dependency{y.Caller, y.Callee, y.Operation})
+		return x.name().compare(y.name())
 	})
 	for _, f := range s.findings {
 		if f.Examples == nil {
@@ -342,20 +364,20 @@ func (s *summary) report(c *crop) Report {
 	}
 	slices.SortFunc(r.Findings, func(x, y Finding) int {
 		return cmp.Or(cmp.Compare(x.Code, y.Code), cmp.Compare(x.Service, y.Service), cmp.Compare(x.Route, y.Route),
-			cmp.Compare(x.Callee, y.Callee), cmp.Compare(x.Operation, y.Operation))
+			cmp.Compare(x.Callee, y.Callee), cmp.Compare(x.Operation, y.Operation), bySplit(x.Split, y.Split))
 	})
+	r.Advice = advise(&r)
 	return r
 }
 
 func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
 	r := t.Route
 	r.Latency, r.LatencyFailed = t.latency.Latency(), t.failed.Latency()
-	r.Tail = Tail{table.tails.Point(P50), table.tails.Point(P99)}
-	answered := t.CompleteInTime + t.PartialInTime + t.Late // complete and partial with a deadline
-	if answered > 0 {
-		share := float64(t.Late) / float64(answered)
-		r.LateShare = &share
-	}
+	tails := table.tails.estimates(P50, P99)
+	r.Tail = Tail{tails[0].Point, tails[1].Point}
+	r.Independence = table.group.independence(a.branchName(table))
+	share := t.overdue.shareIn(&t.due)
+	r.LateShare, r.LateShareLow, r.LateShareHigh = share.Point, share.Low, share.High
 	r.LateByTen = []LateTen{}
 	for _, start := range slices.Sorted(maps.Keys(t.byTen)) {
 		r.LateByTen = append(r.LateByTen, LateTen{start, t.byTen[start]})
@@ -377,7 +399,7 @@ func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
 }
 
 func (a *Analysis) finishDep(t *depTable) Dependency {
-	d := Dependency{Caller: t.name.caller, Callee: t.name.callee, Operation: t.name.operation, Calls: t.calls, Attempts: t.attempts,
+	d := Dependency{Caller: t.name.caller, Callee: t.name.callee, Operation: t.name.operation, Split: a.split(t.name.split), Calls: t.calls, Attempts: t.attempts,
 		Outcomes: t.outcomes, OnPath: t.onPath, Path: t.path, Latency: t.latency.Latency(),
 		Minimum: t.minimum, Ceiling: t.ceiling, Warnings: []Warning{}, DoesNotFit: []string{}}
 	if a.opts.Policy != nil {
@@ -393,11 +415,15 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 			*part.to = &l
 		}
 	}
+	if t.failed.N() > 0 {
+		l := t.failed.Latency()
+		d.LatencyFailed = &l
+	}
 	if now := t.recordedTimeout(); now > 0 {
-		d.CurrentTimeout = &CurrentTimeout{NS: now, Source: "recorded", ShareCut: t.latency.ShareAbove(now)}
+		d.CurrentTimeout = t.current(now, "recorded")
 	}
 	if t.fixed != nil {
-		d.CurrentTimeout = &CurrentTimeout{NS: t.fixed.value, Source: "pile", ShareCut: t.latency.ShareAbove(t.fixed.value)}
+		d.CurrentTimeout = t.current(t.fixed.value, "pile")
 	}
 	if t.deadlines {
 		d.FalseTimeouts, d.LateAnyway = &t.falseCuts, &t.lateCuts
@@ -416,8 +442,10 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 		d.PolicyMinimum, d.PolicyCeiling = t.rule.Minimum, t.rule.Ceiling
 	}
 	if t.ceiling != nil {
-		d.CeilingShareCut = t.latency.ShareAbove(*t.ceiling)
+		share := t.latency.ShareAbove(*t.ceiling)
+		d.CeilingShareCut, d.CeilingShareCutLow, d.CeilingShareCutHigh = share.Point, share.Low, share.High
 	}
+	t.finishTails(&d, a.policy())
 	warn := func(w Warning, when bool) {
 		if when {
 			d.Warnings = append(d.Warnings, w)
@@ -425,13 +453,18 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 	}
 	d.Warnings = append(d.Warnings, d.Latency.Warnings()...)
 	warn(HistogramValues, !t.latency.Exact())
+	warn(ClusteredTail, len(d.ClusteredTail) > 0)
+	warn(DriftSlower, d.Drift != nil && d.Drift.Last > d.Drift.First)
+	warn(DriftFaster, d.Drift != nil && d.Drift.Last < d.Drift.First)
+	warn(TwoModes, d.Modes != nil)
+	warn(PileOfAnswers, d.Pile != nil)
 	warn(ConnectInRead, t.blind)
 	warn(ManyOperations, t.name.operation == otherOperations)
 	warn(HiddenRetries, t.hidden > 0)
 	warn(TimeoutUnclear, t.unclear)
 	warn(MinimumUnknown, t.minimumInForce == nil)
-	_, high := intervalRanks(t.latency.N(), whole-t.falseTimeouts)
-	warn(FewCeiling, t.ceiling != nil && !t.capped && high > t.latency.N())
+	n := t.latency.effectiveN()
+	warn(FewCeiling, t.ceiling != nil && !t.capped && n != nil && *n < fewest(whole-t.falseTimeouts))
 	warn(CappedByBudget, t.capped && t.ceiling != nil)
 	warn(DoesNotFit, len(t.misfits) > 0)
 	warn(NoCeiling, t.ceiling == nil && len(t.misfits) == 0)
@@ -441,6 +474,28 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 	}
 	slices.Sort(d.DoesNotFit)
 	return d
+}
+
+// finishTails adds what the shape of the latencies, and the slow ones, say.
+func (t *depTable) finishTails(d *Dependency, p *Policy) {
+	d.ConnectCeiling, d.ReadCeiling = t.ceilingOf(&t.connect, p.Margin), t.ceilingOf(&t.read, p.Margin)
+	if t.late.Worst.Trace != nil || t.late.AtP50+t.late.AtCeiling > 0 {
+		d.Late = &t.late
+	}
+	if d.Hedge = t.plan(p.HedgeLoad); d.Hedge != nil && len(d.Hedge.Not) == 0 {
+		d.HedgeAfter = &d.Hedge.After
+	}
+	d.ClusteredTail, d.Drift = t.slow.clusters(t.instances), t.slow.drift()
+	if d.ClusteredTail == nil {
+		d.ClusteredTail = []Cluster{}
+	}
+	d.Modes, d.Pile = t.latency.modes(), t.latency.pile()
+}
+
+// current is the timeout that the caller uses, and what it cuts.
+func (d *depTable) current(timeout time.Duration, source string) *CurrentTimeout {
+	share := d.latency.shareCut(timeout, pileWidth(timeout))
+	return &CurrentTimeout{timeout, source, share.Point, share.Low, share.High}
 }
 
 // input says what was read.
@@ -455,7 +510,10 @@ func (s *summary) input(c *crop) Input {
 	if c.timed {
 		in.Start, in.End = &c.start, &c.end
 	}
-	in.Notes = []Note{}
+	in.Notes, in.Warnings = []Note{}, []Warning{}
+	if s.a.arrival.looksChosen() {
+		in.Warnings = append(in.Warnings, TailSampled)
+	}
 	for _, n := range c.notes.List() {
 		note := Note{Code: n.Code, Count: n.Count, Text: n.Text, Example: Place{File: n.Example.File, Position: n.Example.Position}}
 		if n.Example.Trace != (ingest.TraceID{}) || n.Example.Span != (ingest.SpanID{}) {
@@ -464,4 +522,29 @@ func (s *summary) input(c *crop) Input {
 		in.Notes = append(in.Notes, note)
 	}
 	return in
+}
+
+// split is the value by which a row is told apart; nil: rows are not split.
+func (a *Analysis) split(value string) *string {
+	if a.opts.SplitBy == "" {
+		return nil
+	}
+	return &value
+}
+
+// bySplit orders the values by which rows are told apart.
+func bySplit(x, y *string) int {
+	if x == nil || y == nil {
+		return 0
+	}
+	return cmp.Compare(*x, *y)
+}
+
+// name is whom the row is about.
+func (d *Dependency) name() dependency {
+	n := dependency{caller: d.Caller, callee: d.Callee, operation: d.Operation}
+	if d.Split != nil {
+		n.split = *d.Split
+	}
+	return n
 }

@@ -20,7 +20,7 @@ func (a *Analysis) Views(trace *ingest.Trace) []View {
 			r.calls[k].dep = a.dependencyOf(&r.calls[k])
 		}
 		var ch chain
-		if table := a.routeOf[routeKey{r.service, r.route}]; table != nil && !r.loose() && !r.broken {
+		if table := a.routeOf[r.key()]; table != nil && !r.loose() && !r.broken {
 			r.table = table
 			ch = a.plan(r)
 		}

@@ -8,7 +8,10 @@ import (
 )
 
 // A routeKey names a route.
-type routeKey struct{ service, route string }
+type routeKey struct{ service, route, split string }
+
+// key is the route of a request.
+func (r *request) key() routeKey { return routeKey{r.service, r.route, r.split} }
 
 // maxNodes is how many nodes of a route are tracked to know which calls are
 // usual. Requests with more differ so much that nothing is usual.
@@ -37,7 +40,9 @@ type routeTable struct {
 	full      bool                       // more nodes than are tracked
 	gaps      map[[2]int32]*Sample       // own work between two dependencies, by immediate successors in ok requests
 	gap       map[[2]int32]time.Duration // their medians
-	caps      map[int32]*Sample          // by dependency: what each deadline left its tightest call
+	group     groupTable
+	median    time.Duration     // of tails; 0 where it is not known
+	caps      map[int32]*Sample // by dependency: what each deadline left its tightest call; negative counts as 0
 }
 
 // A nodeTable counts one node over the ok requests of its route.
@@ -89,10 +94,11 @@ func (t *routeTable) learn(r *request) {
 	}
 	t.ok++
 	if r.tailed {
-		t.tails.Add(r.tail)
+		t.tails.add(answered, r.tail, r.weight)
 	}
 	calls := r.awaitedCalls()
 	t.number(calls, true)
+	t.group.learn(calls)
 	for _, c := range calls {
 		if c.node < 0 {
 			continue
@@ -110,7 +116,7 @@ func (t *routeTable) learn(r *request) {
 				if t.gaps[pair] == nil {
 					t.gaps[pair] = new(Sample)
 				}
-				t.gaps[pair].Add(d.start - c.end)
+				t.gaps[pair].add(answered, d.start-c.end, r.weight)
 			}
 		}
 		if c.node < 0 {

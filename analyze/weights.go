@@ -18,6 +18,9 @@ type weightRule struct {
 	from func(f *facts) (weight float64, known, found bool)
 }
 
+// forcedRule is the rule of a span that somebody chose to sample.
+const forcedRule = "W10"
+
 // weightRules are tried in this order (10), after keys of the user (W9).
 var weightRules = []weightRule{
 	{"W1", "tracestate ot=th: 2^56 / (2^56 - T)", "OpenTelemetry specification tracestate-probability-sampling.md", nil, thresholdWeight},
@@ -35,7 +38,7 @@ var weightRules = []weightRule{
 		p, found := number(f, "_MS.sampleRate")
 		return 100 / p, p > 0 && p <= 100, found
 	}},
-	{"W10", "sampling.priority: forced, 1", "collector-contrib probabilisticsamplerprocessor", []string{"sampling.priority"}, func(f *facts) (float64, bool, bool) {
+	{forcedRule, "sampling.priority: forced, 1", "collector-contrib probabilisticsamplerprocessor", []string{"sampling.priority"}, func(f *facts) (float64, bool, bool) {
 		return 1, true, f.get("sampling.priority") != ""
 	}},
 }

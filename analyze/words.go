@@ -134,6 +134,9 @@ const (
 	FewP99           Warning = "few-p99"
 	FewP999          Warning = "few-p999"
 	CutsHidePoint    Warning = "cuts-hide-point"  // calls were cut below the quantile: bounds, no point
+	CurveEnds        Warning = "curve-ends"       // so many calls were cut that the quantile has only a lower bound
+	CutsHideEnd      Warning = "cuts-hide-end"    // cuts leave no upper end of the interval
+	MixedWeights     Warning = "mixed-weights"    // sampling weights known of some and not of others: no value
 	FewCeiling       Warning = "few-ceiling"      // the quantile under the ceiling has no upper bound
 	NoCeiling        Warning = "no-ceiling"       // the quantile for the ceiling is not known
 	CappedByBudget   Warning = "capped-by-budget" // the ceiling was capped at what deadlines leave
@@ -144,8 +147,14 @@ const (
 	MinimumUnknown   Warning = "minimum-unknown"
 	ManyOperations   Warning = "many-operations"     // the row holds what is left of very many operations
 	TimeoutUnclear   Warning = "timeout-or-deadline" // a pile of cuts that may be a fixed timeout or the deadline
-	HiddenRetries    Warning = "hidden-retries"      // spans that hide their retries
-	TailUnknown      Warning = "tail-unknown"        // no request shows its own work after an answer: 0 is used in reserves
+	ClusteredTail    Warning = "clustered-tail"      // most of the slowest answers come from one minute, trace or instance
+	DriftSlower      Warning = "drift-slower"        // answers got slower from the first third of the time to the last
+	DriftFaster      Warning = "drift-faster"
+	TwoModes         Warning = "two-modes"       // two humps in the latencies
+	PileOfAnswers    Warning = "pile-of-answers" // many answers took one and the same long time
+	TailSampled      Warning = "tail-sampled"    // of the input: traces look chosen by how they ended
+	HiddenRetries    Warning = "hidden-retries"  // spans that hide their retries
+	TailUnknown      Warning = "tail-unknown"    // no request shows its own work after an answer: 0 is used in reserves
 )
 
 // WarningText says a warning in words, for a footnote.
@@ -156,6 +165,9 @@ var WarningText = map[Warning]string{
 	FewP99:           "too few values for a p99 with an upper 95 % bound (368 are needed)",
 	FewP999:          "too few values for a p99.9 with an upper 95 % bound (3 688 are needed)",
 	CutsHidePoint:    "calls were cut before this quantile: it lies between the two bounds (cuts answer at the cut; cuts never answer)",
+	CurveEnds:        "the quantile is not known: so many calls were cut that there is only this lower bound",
+	CutsHideEnd:      "calls were cut, so that the interval has no upper end",
+	MixedWeights:     "some spans say for how many they stand and others do not: no quantile or share can be given",
 	FewCeiling:       "the ceiling rests on a quantile for which there are too few values: it may be far too low",
 	NoCeiling:        "no ceiling: the quantile it rests on is not known",
 	CappedByBudget:   "the ceiling is capped at what the deadline leaves after the reserve and the calls before",
@@ -166,6 +178,12 @@ var WarningText = map[Warning]string{
 	MinimumUnknown:   "its minimum is not known: it counts 0 in the reserves of calls before it",
 	ManyOperations:   "this callee has more than 200 operations: the row holds all others together",
 	TimeoutUnclear:   "calls are cut after one and the same time: a fixed timeout or the deadline, the trace cannot tell",
+	ClusteredTail:    "over half of the slowest answers come from one minute, trace or instance: intervals of the tail are too narrow",
+	DriftSlower:      "it got slower from the first third of the time to the last: one quantile of all stands for neither",
+	DriftFaster:      "it got faster from the first third of the time to the last: one quantile of all stands for neither",
+	TwoModes:         "latencies have two humps: two kinds of calls are in one row",
+	PileOfAnswers:    "many slow answers took one and the same time: something other than the callee's work ended there",
+	TailSampled:      "the traces look chosen by how they ended (tail sampling): shares and quantiles are of the chosen ones, and no weight repairs that",
 	HiddenRetries:    "some spans hide retries inside: they are left out of the latencies of attempts",
 	TailUnknown:      "the own work after the last answer was not seen: the reserve counts it as 0",
 }

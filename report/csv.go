@@ -35,7 +35,7 @@ func CSV(w io.Writer, r *analyze.Report) error {
 
 // csvRow gives the fields of a row, or with heads the names of the fields, so
 // that the two cannot part.
-func csvRow(d *analyze.Dependency, held map[string]time.Duration, heads bool) (row []string) {
+func csvRow(d *analyze.Dependency, held map[caller]time.Duration, heads bool) (row []string) {
 	add := func(head, value string) {
 		if heads {
 			value = head
@@ -59,7 +59,7 @@ func csvRow(d *analyze.Dependency, held map[string]time.Duration, heads bool) (r
 	count("on_path", d.OnPath)
 	ns("path", &d.Path)
 	pathShare := ""
-	if total := held[d.Caller]; total > 0 {
+	if total := held[callerOf(d.Caller, d.Split)]; total > 0 {
 		pathShare = fraction(float64(d.Path) / float64(total))
 	}
 	add("path_share", pathShare)
@@ -111,6 +111,7 @@ func csvRow(d *analyze.Dependency, held map[string]time.Duration, heads bool) (r
 		ns(p.name+"_p95", p.l.P95.Point)
 		ns(p.name+"_p99", p.l.P99.Point)
 	}
+	add("split", ifKnown(d.Split, inert))
 	return row
 }
 

@@ -36,14 +36,20 @@ func dependenciesSection(d *document, r *analyze.Report, o Options) {
 	for _, dep := range deps[:n] {
 		w := rowWarnings{table: t, all: dep.Warnings}
 		w.place(ceilingWarnings...)
-		w.place(analyze.ConnectInRead) // these latencies are of whole attempts; the table of times says it
+		w.place(analyze.ClusteredTail, analyze.DriftSlower, analyze.DriftFaster, analyze.TwoModes, analyze.PileOfAnswers) // the details say more
+		w.place(analyze.ConnectInRead)                                                                                    // these latencies are of whole attempts; the table of times says it
 		cells := []cell{{line: say(count(dep.Calls))}, {line: say(count(dep.Attempts)), notes: w.at(analyze.HiddenRetries)}, {line: say(count(dep.Cut))}, {line: say(count(dep.Errors))}}
 		cells = append(cells, quantiles(&w, &dep.Latency, false)...)
-		cells = append(cells, cell{line: say(between(dep.Latency.P999.Low, dep.Latency.P999.High))}, cell{line: say(share(dep.Path, held[dep.Caller]))})
-		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation), cells: cells, notes: w.rest()})
+		cells = append(cells, cell{line: say(between(dep.Latency.P999.Low, dep.Latency.P999.High)), notes: w.at(analyze.CutsHideEnd)}, cell{line: say(share(dep.Path, held[callerOf(dep.Caller, dep.Split)]))})
+		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation, dep.Split), cells: cells, notes: w.rest(), details: shapeDetails(dep)})
+		if len(t.rows[len(t.rows)-1].details) > 0 {
+			t.detail = "remarks"
+		}
 	}
+	failedTable(d, deps[:n])
 	connectTable(d, deps[:n])
 	timeoutTable(d, deps[:n])
+	hedgeTable(d, deps[:n])
 }
 
 // connectTable says how long connecting, waiting for the pool and reading took,
@@ -59,40 +65,59 @@ func connectTable(d *document, deps []*analyze.Dependency) {
 		return
 	}
 	d.prose("Connecting, as far as it was recorded: how many attempts opened a connection, waited for one of the pool, and got to reading (sending, waiting and receiving), and for how long.")
-	t := d.table("dependency", column{head: "connect"}, column{head: "p50"}, column{head: "p99"},
-		column{head: "pool"}, column{head: "p50"}, column{head: "p99"}, column{head: "read"}, column{head: "p50"}, column{head: "p99"})
+	t := d.table("dependency", column{head: "connect"}, column{head: "p50"}, column{head: "p99"}, column{head: "ceiling"},
+		column{head: "pool"}, column{head: "p50"}, column{head: "p99"}, column{head: "read"}, column{head: "p50"}, column{head: "p99"}, column{head: "ceiling"})
+	t.columns[3].notes = []int{t.foot("suggested as for whole calls, of connecting and of reading alone; not capped at what deadlines leave")}
 	for _, dep := range rows {
 		var cells []cell
-		for _, l := range []*analyze.Latency{dep.Connect, dep.Pool, dep.Read} {
+		for i, l := range []*analyze.Latency{dep.Connect, dep.Pool, dep.Read} {
+			ceiling := []*time.Duration{dep.ConnectCeiling, nil, dep.ReadCeiling}[i]
 			if l == nil {
 				cells = append(cells, cell{line: say(unknown)}, cell{line: say(unknown)}, cell{line: say(unknown)})
+				if i != 1 {
+					cells = append(cells, cell{line: say(unknown)})
+				}
 				continue
 			}
 			w := rowWarnings{table: t, all: l.Warnings()}
 			cells = append(cells, cell{line: say(count(l.N))}, quantileCell(&w, &l.P50, analyze.FewP50), quantileCell(&w, &l.P99, analyze.FewP99))
+			if i != 1 {
+				cells = append(cells, cell{line: say(orUnknown(ceiling, setting))})
+			}
 		}
-		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation), cells: cells})
+		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation, dep.Split), cells: cells})
 	}
 }
 
-func callLabel(caller, callee, operation string) line {
+func callLabel(caller, callee, operation string, split *string) line {
 	l := say(named(caller), " → ", named(callee))
 	if operation != "" {
 		l = append(l, say(" ", named(operation))...)
 	}
-	return l
+	return append(l, splitLabel(split)...)
+}
+
+// A caller is a service, or with split rows its requests of one value.
+type caller struct{ service, split string }
+
+func callerOf(service string, split *string) caller {
+	if split == nil {
+		return caller{service, ""}
+	}
+	return caller{service, *split}
 }
 
 // callerTime is, for each caller, the path time of all its calls and the own
 // time of its routes: what a share of the path is a share of.
-func callerTime(r *analyze.Report) map[string]time.Duration {
-	held := make(map[string]time.Duration)
+func callerTime(r *analyze.Report) map[caller]time.Duration {
+	held := make(map[caller]time.Duration)
 	for i := range r.Dependencies {
-		held[r.Dependencies[i].Caller] += r.Dependencies[i].Path
+		held[callerOf(r.Dependencies[i].Caller, r.Dependencies[i].Split)] += r.Dependencies[i].Path
 	}
 	for i := range r.Routes {
-		if _, calls := held[r.Routes[i].Service]; calls {
-			held[r.Routes[i].Service] += r.Routes[i].Time.Own
+		who := callerOf(r.Routes[i].Service, r.Routes[i].Split)
+		if _, calls := held[who]; calls {
+			held[who] += r.Routes[i].Time.Own
 		}
 	}
 	return held
@@ -122,7 +147,7 @@ func timeoutTable(d *document, deps []*analyze.Dependency) {
 		t.column(column{head: "cuts now"})
 		t.column(column{head: "seen in", left: true})
 	}
-	t.columns[cuts].notes = []int{t.foot("share of answers that take longer than the ceiling")}
+	t.columns[cuts].notes = []int{t.foot("false timeouts: share of calls that take longer, with its 95 % interval")}
 	for _, dep := range deps {
 		if slices.Contains(dep.Warnings, analyze.AssumesRequired) {
 			t.columns[minimum+1].notes = []int{t.foot(warningText(analyze.AssumesRequired))}
@@ -144,10 +169,17 @@ func timeoutTable(d *document, deps []*analyze.Dependency) {
 			cell{line: say(orUnknown(dep.Minimum, dur)), notes: w.at(analyze.MinimumUnknown), under: inPolicy(dep.PolicyMinimum)},
 			cell{line: say(orUnknown(dep.Ceiling, setting)), under: inPolicy(dep.PolicyCeiling),
 				notes: w.at(analyze.NoCeiling, analyze.FewCeiling, analyze.CappedByBudget, analyze.DoesNotFit)})
-		add(orUnknown(dep.CeilingShareCut, percent))
+		shareCell := func(p, low, high *float64) {
+			c := cell{line: say(orUnknown(p, percent))}
+			if low != nil && high != nil {
+				c.under = percent(*low) + " … " + percent(*high)
+			}
+			cells = append(cells, c)
+		}
+		shareCell(dep.CeilingShareCut, dep.CeilingShareCutLow, dep.CeilingShareCutHigh)
 		if now := dep.CurrentTimeout; current && now != nil {
 			add(setting(now.NS))
-			add(orUnknown(now.ShareCut, percent))
+			shareCell(now.ShareCut, now.ShareCutLow, now.ShareCutHigh)
 			source := cell{line: say(named(now.Source))}
 			if now.Source == "pile" {
 				source.notes = []int{t.foot("pile: most of the cuts lie at this time")}
@@ -175,7 +207,7 @@ func timeoutTable(d *document, deps []*analyze.Dependency) {
 		if details != nil {
 			t.detail = "remarks"
 		}
-		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation), cells: cells, details: details})
+		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation, dep.Split), cells: cells, details: details})
 	}
 }
 

@@ -16,6 +16,9 @@ func ExampleText() {
 		fmt.Println(err)
 	}
 	// Output:
+	// WHAT TO DO
+	// nothing: no finding asks for a change
+	//
 	// READ
 	// 1 file, 1.80 kB: 3 spans, 1 trace, 1 request, 0 fragments
 	// no times are known
@@ -103,5 +106,5 @@ func ExampleMarkdown() {
 	if err := report.Markdown(discardAllBut{7}, r, report.Options{}); err != nil {
 		fmt.Println(err)
 	}
-	// Output: ## Read
+	// Output: ## What
 }

@@ -58,11 +58,11 @@ func findingsSection(d *document, r *analyze.Report, o Options) {
 func findingLabel(f *analyze.Finding) line {
 	switch {
 	case f.Callee == "" && f.Operation == "":
-		return routeLabel(f.Service, f.Route)
+		return routeLabel(f.Service, f.Route, f.Split)
 	case f.Route == "":
-		return callLabel(f.Service, f.Callee, f.Operation)
+		return callLabel(f.Service, f.Callee, f.Operation, f.Split)
 	}
-	return append(routeLabel(f.Service, f.Route), say(" → ", named(f.Callee), " ", named(f.Operation))...)
+	return append(routeLabel(f.Service, f.Route, f.Split), say(" → ", named(f.Callee), " ", named(f.Operation))...)
 }
 
 // findingMeaning says a code in words; "": it is not known here.
@@ -258,7 +258,7 @@ func worstSection(d *document, r *analyze.Report, o Options) {
 	for i := range r.Worst[:n] {
 		l := &r.Worst[i]
 		t.rows = append(t.rows, row{
-			label: routeLabel(l.Service, l.Route),
+			label: routeLabel(l.Service, l.Route, l.Split),
 			cells: []cell{{line: say(dur(l.Duration))}, {line: say(setting(l.Budget))}, {line: say(dur(l.Overrun))},
 				{line: sourceLine(l.Source)}, {line: say(l.Trace)}},
 			details: []line{why(&l.Lateness), append(say("started ", at(l.Start), "; "), whereIn(l.File, l.Position)...)},

@@ -59,6 +59,7 @@ func Markdown(w io.Writer, r *analyze.Report, o Options) error {
 // build makes the document of a report.
 func build(r *analyze.Report, o Options) *document {
 	d := new(document)
+	adviceSection(d, r)
 	readSection(d, r)
 	routesSection(d, r, o)
 	dependenciesSection(d, r, o)

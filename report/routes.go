@@ -29,22 +29,40 @@ func routesSection(d *document, r *analyze.Report, o Options) {
 	for _, r := range routes[:n] {
 		w := rowWarnings{table: t, all: r.Warnings}
 		w.place(analyze.ConnectInRead) // in the table of times
-		late, lateShare := cell{line: say(unknown)}, unknown
+		late, lateShare, lateUnder := cell{line: say(unknown)}, unknown, ""
 		if r.LateShare != nil {
 			late = cell{line: say(count(r.Late))}
 			lateShare = percent(*r.LateShare)
+			between := orUnknown(r.LateShareLow, percent) + " … " + orUnknown(r.LateShareHigh, percent)
+			if r.LateShareLow != nil {
+				lateUnder = between
+			}
 			if r.WithDeadline < r.Requests {
 				late.notes = []int{t.foot("only some requests of this route have a deadline; the share is of those, failed ones left out")}
 			}
 		}
-		cells := []cell{{line: say(count(r.Requests))}, late, {line: say(lateShare)}, {line: say(count(r.Partial))}, {line: say(count(r.Failed))}}
+		cells := []cell{{line: say(count(r.Requests))}, late, {line: say(lateShare), under: lateUnder}, {line: say(count(r.Partial))}, {line: say(count(r.Failed))}}
 		cells = append(cells, quantiles(&w, &r.Latency, true)...)
-		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route), cells: cells, notes: w.rest()})
+		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route, r.Split), cells: cells, notes: w.rest()})
 	}
+	reserveTable(d, routes[:n])
 	timeTable(d, routes[:n])
 }
 
-func routeLabel(service, route string) line { return say(named(service), " ", named(route)) }
+// routeLabel names a route, with the value by which rows are split in brackets.
+func routeLabel(service, route string, split *string) line {
+	return append(say(named(service), " ", named(route)), splitLabel(split)...)
+}
+
+func splitLabel(split *string) line {
+	switch {
+	case split == nil:
+		return nil
+	case *split == "":
+		return say(" [not recorded]")
+	}
+	return say(" [", named(*split), "]")
+}
 
 // sorted gives pointers to the elements in an order. The elements stay.
 func sorted[T any](list []T, order func(a, b *T) int) []*T {
@@ -76,14 +94,18 @@ func quantiles(w *rowWarnings, l *analyze.Latency, p95 bool) (cells []cell) {
 // for it.
 func quantileCell(w *rowWarnings, e *analyze.Estimate, few analyze.Warning) cell {
 	c := cell{line: say(quantile(e))}
+	if e.Naive != nil && (e.Point == nil || *e.Point != *e.Naive) {
+		c.under = "naive " + dur(*e.Naive)
+		c.notes = append(c.notes, w.table.foot("naive: of the answers alone, as if no call had been cut"))
+	}
 	switch {
 	case e.Point != nil || e.IfAnswered == nil:
-		c.notes = w.at(few)
+		c.notes = append(w.at(few), c.notes...)
 	case e.IfNever != nil:
-		c.notes = w.at(few, analyze.CutsHidePoint)
-	default: // says more than the warnings
-		w.place(few, analyze.CutsHidePoint)
-		c.notes = []int{w.table.foot("not known: so many calls were cut that there is only this lower bound")}
+		c.notes = append(w.at(few, analyze.CutsHidePoint), c.notes...)
+	default: // says more than that there are too few
+		w.place(few, analyze.CurveEnds)
+		c.notes = append([]int{w.table.foot(warningText(analyze.CurveEnds))}, c.notes...)
 	}
 	return c
 }
@@ -95,6 +117,8 @@ func quantile(e *analyze.Estimate) string {
 		return dur(*e.Point)
 	case e.IfAnswered == nil:
 		return unknown
+	case e.IfNever == nil && e.Above != nil:
+		return "> " + dur(*e.Above)
 	case e.IfNever == nil:
 		return "> " + dur(*e.IfAnswered)
 	}
@@ -148,7 +172,7 @@ func timeTable(d *document, routes []*analyze.Route) {
 			}
 			cells = append(cells, c)
 		}
-		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route), cells: cells})
+		t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route, r.Split), cells: cells})
 	}
 	if len(none) > 0 {
 		d.prose("These routes spent nothing on: ", strings.Join(none, ", ")+".")

@@ -40,7 +40,7 @@ func viewSection(d *document, v *analyze.View, o Options) {
 	} else {
 		d.head("Trace", v.Trace)
 	}
-	d.say(routeLabel(v.Service, v.Route), ", root span ", v.Root.String())
+	d.say(routeLabel(v.Service, v.Route, nil), ", root span ", v.Root.String())
 	d.say("started ", at(v.Start), "; ", whereIn(v.File, v.Position))
 	d.say("took ", setting(v.Duration), ended(v))
 	if v.Deadline != nil {
@@ -102,7 +102,7 @@ func pathTable(d *document, v *analyze.View, o Options) {
 		s := &segments[i]
 		who := say(named(s.Service), " ", named(s.Name))
 		if s.Callee != "" {
-			who = callLabel(s.Service, s.Callee, s.Operation)
+			who = callLabel(s.Service, s.Callee, s.Operation, nil)
 		}
 		category := cell{line: say(string(s.Category))}
 		if s.InFlight {
@@ -285,7 +285,7 @@ func callTable(d *document, v *analyze.View, o Options) {
 		if slacks {
 			cells = append(cells, cell{line: say(orUnknown(c.Slack, setting))})
 		}
-		label := callLabel(c.Service, c.Callee, c.Operation)
+		label := callLabel(c.Service, c.Callee, c.Operation, nil)
 		switch {
 		case c.Path > 0:
 			label = append(say(heldMark+" "), label...)

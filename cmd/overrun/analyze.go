@@ -58,6 +58,7 @@ func (a *app) analyzeCommand() *cobra.Command {
 		}),
 	}
 	f.bind(cmd, "text", "markdown", "json", "csv")
+	cmd.Flags().StringVar(&f.splitBy, "split-by", "", "tell rows apart by the value of `ATTRIBUTE` of a request's entry span, or of its\nresource, such as cloud.region: like is to be compared with like")
 	cmd.Flags().Var(&codesValue{&f.failOn}, "fail-on", "exit with status 3 if there are findings of `CODE`[,CODE], or of any code")
 	complete(cmd, "fail-on", codeNames())
 	return cmd

@@ -31,6 +31,7 @@ type sourceFlags struct {
 	quiet    bool
 	progress bool
 	pick     analyze.Pick
+	splitBy  string // attribute; "": rows are not split
 	decoder  string
 }
 
@@ -97,9 +98,18 @@ func (f *sourceFlags) bindInput(cmd *cobra.Command) {
 	_ = cmd.MarkFlagDirname("temp")
 }
 
+// keep lists the attributes that are read.
+func (f *sourceFlags) keep(policy *analyze.Policy) []string {
+	list := analyze.Keep(policy)
+	if f.splitBy != "" {
+		list = append(list, f.splitBy)
+	}
+	return list
+}
+
 // analysis gives the options of the analysis.
 func (f *sourceFlags) analysis(policy *analyze.Policy) analyze.Options {
-	o := analyze.Options{Policy: policy, Deadline: f.deadline, MaxSkew: f.maxSkew, Workers: f.workers, Pick: f.pick,
+	o := analyze.Options{Policy: policy, Deadline: f.deadline, MaxSkew: f.maxSkew, Workers: f.workers, Pick: f.pick, SplitBy: f.splitBy,
 		Memory: f.memory, Temp: f.temp}
 	if o.MaxSkew == 0 {
 		o.MaxSkew = -1 // none is moved; 0 would be the default

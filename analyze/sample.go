@@ -1,0 +1,384 @@
+package analyze
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+	"time"
+)
+
+// A class says what a value of a Sample is.
+type class uint8
+
+const (
+	answered  class = iota // the call took this long
+	cutFixed               // it was cut by a timeout of its own
+	cutRace                // it was cut as a sibling had answered, or failed
+	cutBudget              // it was cut by the deadline of its request, or as its caller left
+
+	classes = iota
+)
+
+// exactValues is how many values a Sample keeps as they are. Beyond it
+// histograms hold all of them.
+const exactValues = 1 << 20
+
+// A Sample collects durations, each with its weight: answers, and cuts, of which
+// only a lower bound is known. Neither the order of adding nor that of merging
+// shows: two samples of the same values are the same. The zero value is empty.
+//
+// Note: memory is bounded. Up to exactValues a value takes 8 bytes, 16 where
+// weights differ; beyond, a histogram takes 8 kB (with weights 48 kB) for each
+// power of two that a class reaches, and there are 54 at the most. Calls between 1 ms
+// and 10 s take 112 kB a class.
+type Sample struct {
+	series       [classes]series
+	n            int // values
+	known        int // of which the weight is known
+	light, heavy weight
+	low, high    time.Duration // the least and the greatest value
+	binned       bool          // in histograms
+	sealed       bool
+}
+
+// A series is the values of one class.
+type series struct {
+	n       int
+	values  []time.Duration
+	weights []weight   // of values; nil while all values of the sample weigh the same
+	bins    *histogram // nil while values are kept
+}
+
+// Add adds an answer of unknown weight. Negative durations count as 0.
+func (s *Sample) Add(d time.Duration) { s.add(answered, d, unknownWeight) }
+
+// AddCut adds a call of unknown weight that a timeout of its own cut after d.
+func (s *Sample) AddCut(d time.Duration) { s.add(cutFixed, d, unknownWeight) }
+
+func (s *Sample) add(c class, d time.Duration, w weight) {
+	d = max(d, 0)
+	if w == unknownWeight {
+		w = oneWeight
+	} else {
+		s.known++
+	}
+	s.hold(w, w)
+	s.reach(d, d)
+	s.n++
+	s.sealed = false
+	to := &s.series[c]
+	to.n++
+	if !s.binned && s.n > exactValues {
+		s.bin()
+	}
+	if s.binned {
+		to.bins.add(bucket(d), 1, loadOf(1, w))
+		return
+	}
+	to.values = append(to.values, d)
+	if s.light < s.heavy {
+		to.weights = append(to.weights, w)
+	}
+}
+
+// hold makes room for values whose weights lie from light to heavy.
+func (s *Sample) hold(light, heavy weight) {
+	same, differ := s.light, s.weighted()
+	if s.n == 0 {
+		same, s.light, s.heavy = light, light, heavy
+	}
+	s.light, s.heavy = min(s.light, light), max(s.heavy, heavy)
+	if differ || !s.weighted() {
+		return
+	}
+	for c := range s.series {
+		to := &s.series[c]
+		if s.binned {
+			to.bins.weigh(same)
+		} else {
+			to.weights = slices.Repeat([]weight{same}, len(to.values))
+		}
+	}
+}
+
+// reach makes the range hold values from low to high.
+func (s *Sample) reach(low, high time.Duration) {
+	if s.n == 0 {
+		s.low, s.high = low, high
+	}
+	s.low, s.high = min(s.low, low), max(s.high, high)
+}
+
+// bin moves all values into histograms.
+func (s *Sample) bin() {
+	s.binned = true
+	for c := range s.series {
+		from := &s.series[c]
+		from.bins = &histogram{weighed: s.weighted()}
+		for i, d := range from.values {
+			w := s.light
+			if from.weights != nil {
+				w = from.weights[i]
+			}
+			from.bins.add(bucket(d), 1, loadOf(1, w))
+		}
+		from.values, from.weights = nil, nil
+	}
+}
+
+// merge adds all that another sample holds, which stays as it is.
+func (s *Sample) merge(o *Sample) {
+	if o.n == 0 {
+		return
+	}
+	s.hold(o.light, o.heavy)
+	s.reach(o.low, o.high)
+	s.n += o.n
+	s.known += o.known
+	s.sealed = false
+	if !s.binned && (o.binned || s.n > exactValues) {
+		s.bin()
+	}
+	for c := range s.series {
+		to, from := &s.series[c], &o.series[c]
+		to.n += from.n
+		if o.binned {
+			for k, p := range from.bins.pages {
+				if p == nil {
+					continue
+				}
+				for at, n := range p.count {
+					if n == 0 {
+						continue
+					}
+					l := loadOf(n, o.light)
+					if p.loads != nil {
+						l = p.loads[at]
+					}
+					to.bins.add(k<<mantissa+at, n, l)
+				}
+			}
+			continue
+		}
+		for i, d := range from.values {
+			w := o.light
+			if from.weights != nil {
+				w = from.weights[i]
+			}
+			if s.binned {
+				to.bins.add(bucket(d), 1, loadOf(1, w))
+				continue
+			}
+			to.values = append(to.values, d)
+			if s.light < s.heavy {
+				to.weights = append(to.weights, w)
+			}
+		}
+	}
+}
+
+// seal sorts. Adding afterwards is allowed, and unseals.
+func (s *Sample) seal() {
+	if s.sealed || s.binned {
+		return
+	}
+	s.sealed = true
+	for c := range s.series {
+		of := &s.series[c]
+		if of.weights == nil {
+			slices.Sort(of.values)
+			continue
+		}
+		type pair struct {
+			d time.Duration
+			w weight
+		}
+		pairs := make([]pair, len(of.values))
+		for i, d := range of.values {
+			pairs[i] = pair{d, of.weights[i]}
+		}
+		slices.SortFunc(pairs, func(a, b pair) int { return cmp.Or(cmp.Compare(a.d, b.d), cmp.Compare(a.w, b.w)) })
+		for i, p := range pairs {
+			of.values[i], of.weights[i] = p.d, p.w
+		}
+	}
+}
+
+// N is the number of values, answers and cuts.
+func (s *Sample) N() int { return s.n }
+
+// Range is the least and the greatest value; 0 where there is none.
+func (s *Sample) Range() (low, high time.Duration) { return s.low, s.high }
+
+// Exact reports whether quantiles are exact; else they are within 0.05 %.
+func (s *Sample) Exact() bool { return !s.binned }
+
+// cuts is the number of cuts.
+func (s *Sample) cuts() int { return s.n - s.series[answered].n }
+
+// mixed reports whether some weights are known and others not: then no value that
+// stands for all spans can be given.
+func (s *Sample) mixed() bool { return s.known > 0 && s.known < s.n }
+
+// empty reports whether the sample says nothing: it has no values, or they stand
+// for no spans, or for nobody knows how many.
+func (s *Sample) empty() bool { return s.n == 0 || s.heavy == 0 || s.mixed() }
+
+// weighted reports whether values have different weights. Where all weigh the
+// same, they count as 1.
+func (s *Sample) weighted() bool { return s.light < s.heavy }
+
+// A mass is what some values come to.
+type mass struct {
+	n      int
+	weight float64 // n where all weigh the same
+	square float64 // of the weights
+}
+
+func (t mass) plus(u mass) mass {
+	return mass{t.n + u.n, t.weight + u.weight, t.square + u.square}
+}
+
+// A moment is all values at one time.
+type moment struct {
+	at time.Duration
+	of [classes]mass
+}
+
+// cut is the cuts of all classes.
+func (m *moment) cut() mass { return m.of[cutFixed].plus(m.of[cutRace]).plus(m.of[cutBudget]) }
+
+// walk visits the moments of a sample in ascending order, until visit returns false.
+func (s *Sample) walk(visit func(m *moment) bool) {
+	s.seal()
+	if s.binned {
+		s.walkBins(visit)
+		return
+	}
+	var next [classes]int
+	for {
+		m := moment{at: math.MaxInt64}
+		more := false
+		for c := range s.series {
+			if v := s.series[c].values; next[c] < len(v) {
+				m.at, more = min(m.at, v[next[c]]), true
+			}
+		}
+		if !more {
+			return
+		}
+		for c := range s.series {
+			of, from := &s.series[c], next[c]
+			for next[c] < len(of.values) && of.values[next[c]] == m.at {
+				if of.weights != nil {
+					w := float64(of.weights[next[c]]) / float64(oneWeight)
+					m.of[c].weight += w
+					m.of[c].square += w * w
+				}
+				next[c]++
+			}
+			m.of[c].n = next[c] - from
+			if of.weights == nil {
+				m.of[c].weight, m.of[c].square = float64(m.of[c].n), float64(m.of[c].n)
+			}
+		}
+		if !visit(&m) {
+			return
+		}
+	}
+}
+
+func (s *Sample) walkBins(visit func(m *moment) bool) {
+	for k := range s.series[0].bins.pages {
+		var pages [classes]*page
+		any := false
+		for c := range s.series {
+			pages[c] = s.series[c].bins.pages[k]
+			any = any || pages[c] != nil
+		}
+		if !any {
+			continue
+		}
+		for at := range 1 << mantissa {
+			m := moment{at: middle(k<<mantissa + at)}
+			n := 0
+			for c, p := range pages {
+				if p == nil || p.count[at] == 0 {
+					continue
+				}
+				t := &m.of[c]
+				t.n = int(p.count[at])
+				n += t.n
+				t.weight, t.square = float64(t.n), float64(t.n)
+				if p.loads != nil {
+					t.weight = p.loads[at].weight.float() / float64(oneWeight)
+					t.square = p.loads[at].square.float() / (float64(oneWeight) * float64(oneWeight))
+				}
+			}
+			if n > 0 && !visit(&m) {
+				return
+			}
+		}
+	}
+}
+
+// total adds up a class, or several.
+func (s *Sample) total(of ...class) (t mass) {
+	if !s.weighted() {
+		for _, c := range of {
+			t.n += s.series[c].n
+		}
+		t.weight, t.square = float64(t.n), float64(t.n)
+		return t
+	}
+	s.walk(func(m *moment) bool {
+		for _, c := range of {
+			t = t.plus(m.of[c])
+		}
+		return true
+	})
+	return t
+}
+
+// allClasses is answers and cuts.
+var allClasses = []class{answered, cutFixed, cutRace, cutBudget}
+
+// effectiveN is (sum of weights)^2 / sum of squared weights (Kish, Survey
+// Sampling, 1965, section 8.2); nil where no weighted value can be given.
+func (s *Sample) effectiveN() *float64 {
+	if s.mixed() {
+		return nil
+	}
+	t := s.total(allClasses...)
+	n := 0.0
+	if t.square > 0 {
+		n = t.weight * t.weight / t.square
+	}
+	if s.n > 0 && s.heavy == 0 {
+		n = 0
+	}
+	return &n
+}
+
+// answersAbove counts the answers that took longer than d, which is not negative.
+func (s *Sample) answersAbove(d time.Duration) int {
+	s.seal()
+	of := &s.series[answered]
+	if !s.binned {
+		return of.n - sort.Search(of.n, func(i int) bool { return of.values[i] > d })
+	}
+	above := 0
+	last := bucket(d)
+	for k, p := range of.bins.pages {
+		if p == nil {
+			continue
+		}
+		for at, n := range p.count {
+			if k<<mantissa+at > last {
+				above += int(n)
+			}
+		}
+	}
+	return above
+}

@@ -1,0 +1,158 @@
+package report
+
+import (
+	"time"
+
+	"overrun/analyze"
+	"overrun/ingest"
+)
+
+// adviceSection says what to do, at most five lines, each with what it rests on.
+func adviceSection(d *document, r *analyze.Report) {
+	if len(r.Advice) == 0 {
+		d.head("What to do")
+		d.say("nothing: no finding asks for a change")
+		return
+	}
+	d.head("What to do", "most requests affected first")
+	t := d.table("", column{head: "affects"}, column{head: "since", left: true}, column{head: "what", left: true, fill: true})
+	t.detail = "why"
+	for i := range r.Advice {
+		a := &r.Advice[i]
+		why := say(adviceReason[a.Do])
+		if a.SavesHigh != nil {
+			why = append(why, say("; ", saves(a))...)
+		}
+		if a.Trace != (ingest.TraceID{}) {
+			why = append(why, say("; worst: trace ", a.Trace)...)
+		}
+		where := say(named(a.Service))
+		if a.Route != "" {
+			where = routeLabel(a.Service, a.Route, nil)
+		}
+		if a.Callee != "" {
+			where = append(where, say(" → ", named(a.Callee))...)
+			if a.Operation != "" {
+				where = append(where, say(" ", named(a.Operation))...)
+			}
+		}
+		where = append(where, splitLabel(a.Split)...)
+		t.rows = append(t.rows, row{
+			cells:   []cell{{line: say(plural(a.Requests, affected(a.Do)))}, {line: say(since(a.Since))}, {line: append(adviceWords(a), append(say(": "), where...)...)}},
+			details: []line{why},
+		})
+	}
+}
+
+// affected is what an advice counts.
+func affected(do analyze.AdviceCode) string {
+	switch do {
+	case analyze.CapOptional, analyze.SendHedge, analyze.SpeedUp, analyze.CommonCause:
+		return "late request"
+	case analyze.PassDeadline, analyze.StopWork, analyze.GiveUp:
+		return "case"
+	case analyze.LimitRetries, analyze.LimitHedges, analyze.DrainInstance:
+		return "finding"
+	}
+	return "call"
+}
+
+// since writes an instant in UTC, to the minute.
+func since(unix int64) string { return time.Unix(0, unix).UTC().Format("2006-01-02 15:04") }
+
+// adviceWords says what to do, with what it is now.
+func adviceWords(a *analyze.Advice) line {
+	to, from := orUnknown(a.To, setting), orUnknown(a.From, setting)
+	change := func(words string) line {
+		switch {
+		case a.To == nil:
+			return say(words)
+		case a.From == nil:
+			return say(words, " to ", to)
+		}
+		return say(words, " from ", from, " to ", to)
+	}
+	switch a.Do {
+	case analyze.CapOptional:
+		if a.From != nil {
+			return say("wait at most ", to, " for it, now ", from)
+		}
+		return say("wait at most ", to, " for it")
+	case analyze.SendHedge:
+		return say("send a second copy after ", to)
+	case analyze.SpeedUp:
+		if a.From != nil {
+			return say("find out why it is slow, p99 ", from)
+		}
+		return say("find out why it is slow")
+	case analyze.CommonCause:
+		return say("look for what its calls share")
+	case analyze.RaiseTimeout:
+		return change("raise the timeout")
+	case analyze.DeriveTimeout:
+		if a.From != nil {
+			return say("give it the time left, not always ", from)
+		}
+		return say("give it the time left")
+	case analyze.SkipCalls:
+		if a.To != nil {
+			return say("make no call with less than ", to, " left")
+		}
+		return say("make no call without time left")
+	case analyze.PassDeadline:
+		return say("pass the deadline on")
+	case analyze.StopWork:
+		return say("stop working when the caller has left")
+	case analyze.GiveUp:
+		return say("give up at the deadline")
+	case analyze.LimitRetries:
+		return say("retry on one level only, and less often")
+	case analyze.LimitHedges:
+		return say("send fewer second copies")
+	case analyze.KeepOpen:
+		return say("keep connections open")
+	case analyze.DrainInstance:
+		return say("look at instance ", named(a.Instance))
+	}
+	return say(named(a.Do))
+}
+
+// adviceReason says what each advice rests on.
+var adviceReason = map[analyze.AdviceCode]string{
+	analyze.CapOptional:   "it is optional, and held the answer of late requests beyond its ceiling",
+	analyze.SendHedge:     "it held late requests, is safe to repeat, and few calls are slower",
+	analyze.SpeedUp:       "it held these late requests for longer than any other call",
+	analyze.CommonCause:   "parallel calls are slow together: far fewer requests are late than if each were slow by itself",
+	analyze.RaiseTimeout:  "calls are cut whose answer would have come in time",
+	analyze.DeriveTimeout: "its own timeout is longer than what is left of the deadline",
+	analyze.SkipCalls:     "calls are made that cannot be answered in time",
+	analyze.PassDeadline:  "callees do not know the deadline, or were promised more time than was left",
+	analyze.StopWork:      "work runs on for nobody",
+	analyze.GiveUp:        "work runs on after the deadline: an answer after it is worth nothing",
+	analyze.LimitRetries:  "more attempts are made than the load can bear",
+	analyze.LimitHedges:   "more second copies are sent than is accepted",
+	analyze.KeepOpen:      "connecting takes too much of the timeout",
+	analyze.DrainInstance: "it gives an outsized share of the slow answers",
+}
+
+// saves writes what an advice would save.
+func saves(a *analyze.Advice) line {
+	what := "requests would be in time"
+	switch a.Do {
+	case analyze.RaiseTimeout:
+		what = "calls would be answered"
+	case analyze.SkipCalls:
+		what = "calls would not be made"
+	}
+	low, high := 0, *a.SavesHigh
+	if a.SavesLow != nil {
+		low = *a.SavesLow
+	}
+	if low == high {
+		return say(count(high), " ", what)
+	}
+	if a.Do == analyze.SpeedUp && a.To != nil {
+		what += " if it took " + setting(*a.To)
+	}
+	return say(count(low), " to ", count(high), " ", what)
+}
