@@ -75,9 +75,10 @@ func BenchmarkPath(b *testing.B) {
 		parts = append(parts, newTraced(t, &Options{}, newRecogniser(&builtIn), nil))
 	}
 	b.ReportAllocs()
+	room := new(forestRoom)
 	for b.Loop() {
 		for _, t := range parts {
-			f := newForest(t.nodes(), new(forestRoom))
+			f := newForest(t.nodes(), room)
 			for _, r := range t.requests {
 				if r.role == top {
 					f.Path(r.entry, nil)

@@ -13,10 +13,10 @@ import (
 )
 
 // benchFile is a dump for the benchmarks of the whole job: what
-// OVERRUN_BENCH_DUMP names (JSON lines, or the collector's length-prefixed
+// OVERRUN_BENCH_FILE names (JSON lines, or the collector's length-prefixed
 // protobuf), else the sample of the README, unpacked.
 func benchFile(b *testing.B) string {
-	if path := os.Getenv("OVERRUN_BENCH_DUMP"); path != "" {
+	if path := os.Getenv("OVERRUN_BENCH_FILE"); path != "" {
 		return path
 	}
 	packed, err := os.Open("../../testdata/card-5.jsonl.gz")
@@ -70,6 +70,16 @@ func BenchmarkWholeJob(b *testing.B) {
 
 // decodeAndDiscard is the peer: pdata, one message after the other.
 func decodeAndDiscard(b *testing.B, data []byte) (spans int) {
+	err := messages(data, func(td ptrace.Traces) { spans += td.SpanCount() })
+	if err != nil {
+		b.Fatal(err)
+	}
+	return spans
+}
+
+// messages gives each message of JSON lines, or of the collector's length-prefixed
+// protobuf, to use, as pdata decodes it.
+func messages(data []byte, use func(ptrace.Traces)) error {
 	var json ptrace.JSONUnmarshaler
 	var proto ptrace.ProtoUnmarshaler
 	for len(data) > 0 {
@@ -85,9 +95,9 @@ func decodeAndDiscard(b *testing.B, data []byte) (spans int) {
 			data = data[n:]
 		}
 		if err != nil {
-			b.Fatal(err)
+			return err
 		}
-		spans += traces.SpanCount()
+		use(traces)
 	}
-	return spans
+	return nil
 }

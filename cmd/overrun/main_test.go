@@ -22,7 +22,7 @@ import (
 var update = flag.Bool("update", false, "rewrite what scripts and README.md expect")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"overrun": main, "measure": measure})
+	testscript.Main(m, map[string]func(){"overrun": main, "measure": measure, "peer": peer})
 }
 
 // TestScripts runs testdata/*.txtar. Beside testscript's own commands they have
