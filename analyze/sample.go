@@ -249,7 +249,8 @@ type moment struct {
 // cut is the cuts of all classes.
 func (m *moment) cut() mass { return m.of[cutFixed].plus(m.of[cutRace]).plus(m.of[cutBudget]) }
 
-// walk visits the moments of a sample in ascending order, until visit returns false.
+// walk visits the moments of a sample in ascending order, until visit returns false. A
+// moment is valid during its visit.
 func (s *Sample) walk(visit func(m *moment) bool) {
 	s.seal()
 	if s.binned {
@@ -257,8 +258,9 @@ func (s *Sample) walk(visit func(m *moment) bool) {
 		return
 	}
 	var next [classes]int
+	var m moment
 	for {
-		m := moment{at: math.MaxInt64}
+		m = moment{at: math.MaxInt64}
 		more := false
 		for c := range s.series {
 			if v := s.series[c].values; next[c] < len(v) {
@@ -290,6 +292,7 @@ func (s *Sample) walk(visit func(m *moment) bool) {
 }
 
 func (s *Sample) walkBins(visit func(m *moment) bool) {
+	var m moment
 	for k := range s.series[0].bins.pages {
 		var pages [classes]*page
 		any := false
@@ -301,7 +304,7 @@ func (s *Sample) walkBins(visit func(m *moment) bool) {
 			continue
 		}
 		for at := range 1 << mantissa {
-			m := moment{at: middle(k<<mantissa + at)}
+			m = moment{at: middle(k<<mantissa + at)}
 			n := 0
 			for c, p := range pages {
 				if p == nil || p.count[at] == 0 {

@@ -96,7 +96,8 @@ type bracket struct{ point, low, high *time.Duration }
 func (b *bracket) look(c *curve, logP float64, at time.Duration) {
 	first := func(to **time.Duration, down func(float64) bool) {
 		if *to == nil && down(logP) {
-			*to = &at
+			value := at // of its own, so that looking costs no memory
+			*to = &value
 		}
 	}
 	first(&b.low, c.mayReach)
@@ -187,7 +188,8 @@ func (s *Sample) plain(q Quantile) Estimate {
 func (k *seeker) look(s *Sample, at time.Duration, answers bool, all, allAnswers, passed, passedAnswers mass, limit, asAnswered, asNever *curve, budget float64) {
 	first := func(to **time.Duration, reached bool) {
 		if *to == nil && reached {
-			*to = &at
+			value := at // of its own, so that looking costs no memory
+			*to = &value
 		}
 	}
 	// The nearest rank, in whole numbers where all weigh the same.
