@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -47,6 +48,8 @@ func TestReadme(t *testing.T) {
 			}
 			block = readmePolicy(t, policies[0])
 			policies = policies[1:]
+		case "sh": // takes too long to run here: what it names is there
+			readmeNames(t, block)
 		case "console":
 			block = readmeBlock(t, block)
 			commands++
@@ -81,6 +84,39 @@ func readmePolicy(t *testing.T, name string) []string {
 		t.Error(err)
 	}
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}
+
+// readmeNames fails unless the benchmarks and fuzz tests that go test is told to run
+// are there.
+func readmeNames(t *testing.T, block []string) {
+	t.Helper()
+	tests := regexp.MustCompile(`go test \./(\S+) .*-(bench|fuzz) (\w+)`)
+	found := 0
+	for _, line := range block {
+		m := tests.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		found++
+		name := "func " + m[3] + "("
+		if m[2] == "bench" {
+			name = "func Benchmark" + m[3]
+		}
+		files, err := filepath.Glob(filepath.Join(m[1], "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := slices.ContainsFunc(files, func(path string) bool {
+			data, err := os.ReadFile(path)
+			return err == nil && strings.Contains(string(data), name)
+		})
+		if !there {
+			t.Errorf("%q: no %s in ./%s", line, name, m[1])
+		}
+	}
+	if found == 0 {
+		t.Errorf("%q names no benchmark and no fuzz test", block)
+	}
 }
 
 // readmeBlock gives the block as it should be: a command, and what is shown of
