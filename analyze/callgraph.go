@@ -11,13 +11,13 @@ import (
 // their calls.
 const graphRequests = 4096
 
-// A callGraph is which calls the requests of a route usually make, and which of
-// them wait for which others. It holds the calls that at least half of the
-// answered requests hold.
+// A callGraph is which calls the requests of a route make, and which of them wait
+// for which others. It holds the calls that at least half of the answered requests
+// make, and those that 1 % and three of them do.
 type callGraph struct {
 	requests int
 	nodes    []graphNode // by mean start, so that no edge points back
-	seldom   int         // calls to dependencies that fewer requests make: not in nodes
+	seldom   int         // calls that fewer requests make: not in nodes
 }
 
 // A graphNode is the n-th call of a request to a dependency.
@@ -74,15 +74,20 @@ func (g *graphSketch) learn(r *request, calls []*call) {
 	}
 }
 
-// graph keeps what is usual. d waits for c if no request that holds both begins d
-// before c ended; of 1 000 or more, at most 0.1 % may.
+// orderRequests is how many requests have to hold two calls, to believe their order: of
+// two that have none, the same one comes first in so many once in a million.
+const orderRequests = 20
+
+// graph keeps what is not seldom. d waits for c if no request that holds both begins d
+// before c ended; of 1 000 or more, at most 0.1 % may. Fewer than orderRequests are
+// believed if they are half of those that hold the rarer call.
 func (g *graphSketch) graph(t *routeTable) *callGraph {
 	result := &callGraph{requests: g.requests}
 	var order []int32
 	for n := range t.nodes {
 		switch holds := g.holds[n]; {
 		case holds == 0:
-		case 2*holds >= g.requests:
+		case 2*holds >= g.requests, holds >= 3 && 100*holds >= g.requests:
 			order = append(order, int32(n))
 		default:
 			result.seldom++
@@ -94,7 +99,9 @@ func (g *graphSketch) graph(t *routeTable) *callGraph {
 		node := graphNode{routeNode: t.nodes[n].routeNode, holds: g.holds[n]}
 		for k, m := range order[:i] {
 			pair := [2]int32{m, n}
-			if both, breach := g.both[pair], g.breach[pair]; both > 0 && (breach == 0 || both >= 1000 && 1000*breach <= both) {
+			both, breach := g.both[pair], g.breach[pair]
+			told := both >= orderRequests || both > 0 && 2*both >= min(g.holds[m], g.holds[n])
+			if told && (breach == 0 || both >= 1000 && 1000*breach <= both) {
 				node.before = append(node.before, k)
 			}
 		}

@@ -25,7 +25,7 @@ type Plan struct {
 	WorstCase time.Duration
 	Longest   []int // indexes into Calls, in their order
 	Calls     []PlannedCall
-	Seldom    int // further calls, which less than half of the requests make: not planned
+	Seldom    int // further calls, which less than 1 % of the requests make: not planned
 }
 
 // A PlannedCall is one call of a plan.
@@ -251,17 +251,37 @@ func (p *Plan) Check(timeouts Timeouts) (broken []error) {
 		add("calls %v + reserve %v = %v, %v more than the total %v (longest path: %s)", sum, p.Reserve, p.WorstCase,
 			p.WorstCase-p.Total, p.Total, strings.Join(names, ", "))
 	}
-	for i := range p.Calls {
-		c := &p.Calls[i]
-		minimum := c.Dependency.Minimum.InForce()
-		short := c.Budget <= 0 || minimum != nil && c.Budget < *minimum
-		if c.Dependency.Required && short && timeouts != FixedCeiling {
-			least := time.Duration(0)
-			if minimum != nil {
-				least = *minimum
-			}
-			add("%s is required and needs %v, and is left %v: it may start at %v, and %v is kept after it", c.Name, least, c.Budget, c.Start, c.Reserve)
-		}
+	if timeouts != FixedCeiling {
+		p.checkStarved(add)
 	}
 	return broken
+}
+
+// checkStarved looks for required calls that would get less than they need, and for what
+// takes it from them.
+func (p *Plan) checkStarved(add func(format string, args ...any)) {
+	var endless []string // calls without a ceiling
+	starved := 0
+	for i := range p.Calls {
+		c := &p.Calls[i]
+		if c.Dependency.Ceiling.InForce() == nil {
+			endless = append(endless, c.Name)
+		}
+		switch minimum := c.Dependency.Minimum.InForce(); {
+		case !c.Dependency.Required:
+		case minimum != nil && c.Budget < *minimum:
+			add("%s is required and needs %v, and is left %v: it may start at %v, and %v is kept after it", c.Name, *minimum, c.Budget, c.Start, c.Reserve)
+		case c.Budget <= 0:
+			starved++
+		}
+	}
+	const few = 3
+	if starved > 0 {
+		more := ""
+		if n := len(endless) - few; n > 0 {
+			endless, more = endless[:few], fmt.Sprintf(" and %d more", n)
+		}
+		add("nothing is left for required calls whose minimum is not known (%d), since calls without a ceiling may take all: write ceilings for %s%s, or minimums", starved,
+			strings.Join(endless, ", "), more)
+	}
 }

@@ -81,10 +81,12 @@ const (
 	FalseTimeoutsOptional Quantile = 50_000 // 5 %
 )
 
+// MaxPolicySize is how many bytes a policy file may have.
+const MaxPolicySize = 1 << 20
+
 // Limits of a policy file. Beyond them the file is an error.
 const (
-	maxPolicySize  = 1 << 20        // bytes
-	maxPolicyNodes = 1 << 20        // values, each as often as aliases repeat it; a file of maxPolicySize without aliases has fewer
+	maxPolicyNodes = 1 << 20        // values, each as often as aliases repeat it; a file of MaxPolicySize without aliases has fewer
 	maxPolicyTime  = 24 * time.Hour // a duration; so that sums of them cannot overflow
 	maxAttempts    = 100
 	maxErrors      = 20 // shown
@@ -246,7 +248,7 @@ var yamlLine = regexp.MustCompile(`^line (\d+): `)
 
 // document parses YAML; nil: the file is empty, or a mistake was noted.
 func (r *policyReader) document(data []byte) *yaml.Node {
-	if len(data) > maxPolicySize {
+	if len(data) > MaxPolicySize {
 		r.mistake(1, "the file is larger than 1 MiB, which no policy needs")
 		return nil
 	}

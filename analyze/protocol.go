@@ -98,7 +98,7 @@ func safeMethod(method string) bool {
 // summary or are its name: SQL; Redis and memcached; MongoDB; DynamoDB. What can be either
 // (MongoDB's aggregate, a stored procedure, "query") is not among them.
 var reading = []string{"select", "get", "gets", "mget", "hget", "hmget", "hgetall", "exists", "strlen", "lrange", "llen",
-	"smembers", "sismember", "zrange", "zscore", "ttl", "find", "count", "distinct", "getitem", "batchgetitem"}
+	"smembers", "sismember", "zrange", "zscore", "ttl", "scan", "find", "findone", "count", "distinct", "getitem", "batchgetitem"}
 
 // writing are words that may follow in the summary of a statement with several
 // parts, as in SELECT orders INSERT audit.

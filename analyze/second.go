@@ -3,7 +3,6 @@ package analyze
 import (
 	"slices"
 	"sort"
-	"strings"
 	"time"
 )
 
@@ -69,16 +68,6 @@ func (r *request) heldBeside(c *call) bool {
 	})
 }
 
-// readOnly are the first words of operations that are known to be safe to repeat.
-var readOnly = []string{"GET", "HEAD", "OPTIONS", "SELECT", "FIND", "FINDONE", "MGET", "HGET", "HGETALL", "EXISTS", "COUNT", "SCAN"}
-
-// safe reports whether calls may be repeated: the policy says so, or the operation
-// only reads.
-func (d *depTable) safe() bool {
-	first, _, _ := strings.Cut(d.name.operation, " ")
-	return d.rule != nil && d.rule.Safe || slices.Contains(readOnly, strings.ToUpper(first))
-}
-
 // plan says what a second copy would do; nil: the p95 is not known.
 func (d *depTable) plan(accepted Quantile) *HedgePlan {
 	if d.p95 == nil || d.messaging {
@@ -104,7 +93,8 @@ func (d *depTable) plan(accepted Quantile) *HedgePlan {
 			h.Not = append(h.Not, why)
 		}
 	}
-	not("not-safe", !d.safe())
+	safe, _ := d.repeatable()
+	not("not-safe", !safe)
 	not("retried", d.rule != nil && d.rule.Attempts > 1)
 	not("does-not-fit", h.Touched == 0 || 2*h.Fits < h.Touched)
 	not("too-much-load", h.ExtraLoad == nil || *h.ExtraLoad > accepted.fraction())

@@ -455,3 +455,56 @@ Z z 16 84 k=SERVER s=d
 	one := suggested(t, worked(t, checked), "dependencies: [{attempts: 2, safe: true, ceiling: 300ms}]")
 	want(t, "one level", len(one.Amplified()), 0)
 }
+
+func TestCallGraph(t *testing.T) {
+	// Of 40 requests all make a and then b; half of them c beside both; one d; and 25 make
+	// e and f, in either order.
+	var traces []string
+	for i := range 40 {
+		text := "R - 0 100 k=SERVER s=web\na R 0 10 k=CLIENT s=web a=peer.service=a\nb R 20 30 k=CLIENT s=web a=peer.service=b\n"
+		if i%2 == 0 {
+			text += "c R 5 25 k=CLIENT s=web a=peer.service=c\n"
+		}
+		if i == 0 {
+			text += "d R 40 50 k=CLIENT s=web a=peer.service=d\n"
+		}
+		if i < 25 {
+			first, second := "e", "f"
+			if i%2 == 0 {
+				first, second = second, first
+			}
+			text += fmt.Sprintf("%s R 60 70 k=CLIENT s=web a=peer.service=%[1]s\n%s R 80 90 k=CLIENT s=web a=peer.service=%[2]s\n", first, second)
+		}
+		traces = append(traces, text)
+	}
+	s := suggested(t, worked(t, traces...), "")
+	g := s.Routes[0].graph
+	name := func(n graphNode) string {
+		for _, d := range s.Dependencies {
+			if d.dep == n.dep {
+				return d.Callee
+			}
+		}
+		return "?"
+	}
+	var got []string
+	for _, n := range g.nodes {
+		text := name(n) + ":"
+		for _, b := range n.before {
+			text += " " + name(g.nodes[b])
+		}
+		got = append(got, text)
+	}
+	want(t, "graph", got, []string{"a:", "c:", "b: a", "f: a c b", "e: a c b"})
+	want(t, "seldom", g.seldom, 1)
+}
+
+func TestPlanWithoutCeilings(t *testing.T) {
+	// Both calls failed, so that nothing is known of them: the first may take all.
+	_, err := suggested(t, worked(t, `
+R - 0 100 k=SERVER s=web a=http.request.method=GET a=http.route=/
+p R 0 30 k=CLIENT s=web a=http.request.method=GET a=peer.service=prices st=ERROR
+c R 30 80 k=CLIENT s=web a=http.request.method=GET a=peer.service=recs st=ERROR
+`), "deadlines: [{deadline: 200ms, reserve: 20ms}]").Plans()
+	want(t, "error", fmt.Sprint(err), "web GET /: nothing is left for required calls whose minimum is not known (1), since calls without a ceiling may take all: write ceilings for prices GET, recs GET, or minimums")
+}

@@ -83,7 +83,7 @@ func planNow(d *document, p *analyze.Plan) {
 	}
 	t.rows = append(t.rows, row{label: say("own work"), cells: []cell{{line: say(orUnknown(own, percent))}, {line: say("")}, {line: say("")}, {line: say("")}}})
 	if p.Seldom > 0 {
-		d.say(plural(p.Seldom, "further call"), " that less than half of the requests make: not planned")
+		d.say(plural(p.Seldom, "further call"), " that less than 1 % of the requests make: not planned")
 	}
 }
 

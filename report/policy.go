@@ -141,6 +141,10 @@ func (e *policyEditor) edit(s *analyze.Suggestion) ([]byte, error) {
 		return nil, err
 	}
 	out := e.text()
+	if len(out) > analyze.MaxPolicySize {
+		return nil, fmt.Errorf("the policy would have %s, in %s, and a policy file has at most 1 MiB: choose services with --service", size(int64(len(out))),
+			plural(len(routes)+len(dependencies), "new rule"))
+	}
 	after, err := analyze.ParsePolicy(e.name, out)
 	if err != nil {
 		return nil, fmt.Errorf("cannot add to it: %w", err)

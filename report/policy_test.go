@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 
 	"overrun/analyze"
@@ -213,4 +214,78 @@ func TestPolicyCannotAdd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPolicyOverEveryForm writes over every good policy of the reader's own tests.
+func TestPolicyOverEveryForm(t *testing.T) {
+	archive, err := txtar.ParseFile("../analyze/testdata/policy-good.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, refused := 0, 0
+	for _, f := range archive.Files {
+		if !strings.HasSuffix(f.Name, ".yaml") {
+			continue
+		}
+		before := read(t, f.Data)
+		s := suggestionUnder(t, 3, "go", before, deployCalls())
+		var b bytes.Buffer
+		if err := Policy(&b, s, "p.yaml", f.Data); err != nil {
+			if !strings.Contains(err.Error(), "written in brackets") {
+				t.Errorf("%s: %v", f.Name, err)
+			}
+			refused++
+			continue
+		}
+		written++
+		after := read(t, b.Bytes())
+		for i := range before.Dependencies {
+			if got, want := ruleText(&after.Dependencies[i]), ruleText(&before.Dependencies[i]); got != want {
+				t.Errorf("%s: rule %d: %s, want %s", f.Name, i, got, want)
+			}
+		}
+		kept := people(b.String())
+		for line := range strings.Lines(string(f.Data)) {
+			if !strings.Contains(kept, strings.TrimSuffix(line, "\n")) {
+				t.Errorf("%s: %q is lost", f.Name, line)
+			}
+		}
+	}
+	if written < 5 || refused == 0 {
+		t.Errorf("%d were written and %d refused: the archive is not what it was", written, refused)
+	}
+}
+
+func FuzzPolicy(f *testing.F) {
+	archive, err := txtar.ParseFile("../analyze/testdata/policy-good.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range archive.Files {
+		f.Add(file.Data)
+	}
+	f.Add([]byte(editedPolicy))
+	f.Fuzz(func(t *testing.T, old []byte) {
+		before, err := analyze.ParsePolicy("p.yaml", old)
+		if err != nil || before.Signals != nil && len(before.Signals.Ignore) > 0 { // what is ignored has no calls
+			return
+		}
+		s := suggestionUnder(t, 2, "go", before, deployCalls())
+		var b bytes.Buffer
+		if Policy(&b, s, "p.yaml", old) != nil {
+			if b.Len() > 0 {
+				t.Error("an error, and something was written")
+			}
+			return
+		}
+		after := read(t, b.Bytes())
+		if len(after.Dependencies) < len(before.Dependencies) || len(after.Deadlines) < len(before.Deadlines) {
+			t.Fatalf("rules are lost:\n%s", b.String())
+		}
+		for i := range before.Dependencies {
+			if got, want := ruleText(&after.Dependencies[i]), ruleText(&before.Dependencies[i]); got != want {
+				t.Errorf("rule %d: %s, want %s", i, got, want)
+			}
+		}
+	})
 }
