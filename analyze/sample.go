@@ -40,6 +40,7 @@ type Sample struct {
 	low, high    time.Duration // the least and the greatest value
 	binned       bool          // in histograms
 	sealed       bool
+	latency      *Latency // of its n values
 }
 
 // A series is the values of one class.

@@ -94,16 +94,19 @@ type bracket struct{ point, low, high *time.Duration }
 // look notes the first time at which the curve, and the ends of its interval, are
 // down at p.
 func (b *bracket) look(c *curve, logP float64, at time.Duration) {
-	first := func(to **time.Duration, down func(float64) bool) {
-		if *to == nil && down(logP) {
-			value := at // of its own, so that looking costs no memory
-			*to = &value
-		}
+	if b.low == nil && c.mayReach(logP) {
+		b.low = kept(at)
 	}
-	first(&b.low, c.mayReach)
-	first(&b.point, c.reaches)
-	first(&b.high, c.surelyReaches)
+	if b.point == nil && c.reaches(logP) {
+		b.point = kept(at)
+	}
+	if b.high == nil && c.surelyReaches(logP) {
+		b.high = kept(at)
+	}
 }
+
+// kept is a copy to point at.
+func kept(d time.Duration) *time.Duration { return &d }
 
 // A seeker collects what a walk over a sample says of one quantile.
 type seeker struct {
@@ -188,8 +191,7 @@ func (s *Sample) plain(q Quantile) Estimate {
 func (k *seeker) look(s *Sample, at time.Duration, answers bool, all, allAnswers, passed, passedAnswers mass, limit, asAnswered, asNever *curve, budget float64) {
 	first := func(to **time.Duration, reached bool) {
 		if *to == nil && reached {
-			value := at // of its own, so that looking costs no memory
-			*to = &value
+			*to = kept(at)
 		}
 	}
 	// The nearest rank, in whole numbers where all weigh the same.
@@ -270,8 +272,11 @@ func (s *Sample) Point(q Quantile) *time.Duration { return s.Estimate(q).Point }
 
 // Latency gives the four quantiles.
 func (s *Sample) Latency() Latency {
-	e := s.estimates(P50, P95, P99, P999)
-	return Latency{s.N(), s.effectiveN(), e[0], e[1], e[2], e[3]}
+	if s.latency == nil || s.latency.N != s.n {
+		e := s.estimates(P50, P95, P99, P999)
+		s.latency = &Latency{s.n, s.effectiveN(), e[0], e[1], e[2], e[3]}
+	}
+	return *s.latency
 }
 
 // A Share is a part of all, in [0, 1], with its 95 % interval of equal tails; nil is
