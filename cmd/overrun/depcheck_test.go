@@ -31,6 +31,7 @@ var modules = map[string][]string{
 // testModules are the modules that every test may import besides.
 var testModules = []string{
 	"github.com/google/go-cmp",
+	"github.com/klauspost/compress",                // a peer of benchmarks
 	"go.opentelemetry.io/collector/pdata/ptrace",   // the peer of benchmarks
 	"go.opentelemetry.io/otel/semconv",             // the judge of our spellings
 	"github.com/envoyproxy/go-control-plane/envoy", // the public schemas of what suggest writes
