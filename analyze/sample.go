@@ -64,7 +64,9 @@ func (s *Sample) add(c class, d time.Duration, w weight) {
 	} else {
 		s.known++
 	}
-	s.hold(w, w)
+	if s.n == 0 || w != s.light || w != s.heavy {
+		s.hold(w, w)
+	}
 	s.reach(d, d)
 	s.n++
 	s.sealed = false

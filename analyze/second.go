@@ -76,7 +76,10 @@ func (d *depTable) plan(accepted Quantile) *HedgePlan {
 	h := &HedgePlan{After: *d.p95, ExtraLoad: d.latency.ShareAbove(*d.p95).Point, Touched: d.hedging.touched, Fits: d.hedging.fits, Not: []string{}}
 	if all := d.hedging.due.mass(); all.weight > 0 {
 		// A copy sent at p95 has to answer within what is left of the room.
-		answers := d.latency.cumulated()
+		var answers cumulation
+		if d.hedging.room.N() > 0 {
+			answers = d.latency.cumulated()
+		}
 		rescued := 0.0
 		d.hedging.room.walk(func(m *moment) bool {
 			rescued += m.of[answered].weight * answers.within(m.at-*d.p95)
@@ -104,6 +107,7 @@ func (d *depTable) plan(accepted Quantile) *HedgePlan {
 
 // A cumulation is the share of calls answered by a time.
 type cumulation struct {
+	of    *Sample // simple: asked itself; else nil
 	at    []time.Duration
 	share []float64
 }
@@ -112,6 +116,9 @@ type cumulation struct {
 func (s *Sample) cumulated() (f cumulation) {
 	if s.empty() {
 		return f
+	}
+	if s.simple() {
+		return cumulation{of: s}
 	}
 	all := s.total(allClasses...)
 	c := newCurve(all)
@@ -129,6 +136,9 @@ func (s *Sample) cumulated() (f cumulation) {
 
 // within is the share answered within d.
 func (f *cumulation) within(d time.Duration) float64 {
+	if f.of != nil {
+		return 1 - float64(f.of.answersAbove(max(d, -1)))/float64(f.of.n)
+	}
 	k := sort.Search(len(f.at), func(i int) bool { return f.at[i] > d })
 	if k == 0 {
 		return 0

@@ -131,7 +131,7 @@ func (s *Sample) estimates(qs ...Quantile) []Estimate {
 	switch {
 	case s.empty():
 		return list
-	case s.cuts() == 0 && !s.weighted() && !s.binned:
+	case s.simple():
 		for i, q := range qs {
 			list[i] = s.plain(q)
 		}
@@ -171,6 +171,12 @@ func (s *Sample) estimates(qs ...Quantile) []Estimate {
 		list[i] = seekers[i].estimate(s, all, n, budget, last)
 	}
 	return list
+}
+
+// simple reports whether the sample is answers that all weigh the same, kept as they
+// are.
+func (s *Sample) simple() bool {
+	return !s.empty() && s.cuts() == 0 && !s.weighted() && !s.binned
 }
 
 // plain is a quantile of answers that all weigh the same.
@@ -268,7 +274,13 @@ func (k *seeker) estimate(s *Sample, all mass, n, budget float64, last time.Dura
 func (s *Sample) Estimate(q Quantile) Estimate { return s.estimates(q)[0] }
 
 // Point is the quantile alone; nil where it is unknown.
-func (s *Sample) Point(q Quantile) *time.Duration { return s.Estimate(q).Point }
+func (s *Sample) Point(q Quantile) *time.Duration {
+	if s.simple() {
+		s.seal()
+		return kept(s.series[answered].values[q.Rank(s.n)-1])
+	}
+	return s.Estimate(q).Point
+}
 
 // Latency gives the four quantiles.
 func (s *Sample) Latency() Latency {
