@@ -532,3 +532,25 @@ S c 1 %d k=SERVER s=b h=%s a=http.request.method=%[3]s a=http.route=/b
 	d = suggested(t, worked(t, trace("POST")...), deadline).Dependencies[0]
 	want(t, "POST", []any{d.Again, d.Hedge(), d.Attempt, d.NewRule().HedgeAfter}, []any{AgainUnsafe, ms(0), 1, ms(0)})
 }
+
+// Requests of very many calls: what is looked at does not grow with the square of
+// their number.
+func TestCallGraphOfWideRequests(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# units = microseconds\nR - 0 20000 k=SERVER s=web\n")
+	for i := range 10_000 {
+		fmt.Fprintf(&b, "c%d R %d %d k=CLIENT s=web a=peer.service=b\n", i, i, i+1)
+	}
+	shape, err := parseShape("wide", b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dump := &ingest.Dump{}
+	for i := range 5 {
+		dump.Traces = append(dump.Traces, ingest.NewTrace(ingest.TraceID{15: byte(i + 1)}, shapeBase, shape.spans()))
+	}
+	s := suggested(t, dump, "")
+	if n := len(s.Routes[0].graph.nodes); n != maxNodes {
+		t.Errorf("%d nodes, want the %d that are tracked", n, maxNodes)
+	}
+}
