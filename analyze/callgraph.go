@@ -11,6 +11,10 @@ import (
 // their calls.
 const graphRequests = 4096
 
+// graphPairs is how many pairs of calls are looked at, after which no further request is:
+// requests of very many calls show their order in fewer.
+const graphPairs = 1 << 22
+
 // A callGraph is which calls the requests of a route make, and which of them wait
 // for which others. It holds the calls that at least half of the answered requests
 // make, and those that 1 % and three of them do.
@@ -32,6 +36,7 @@ type graphNode struct {
 // numbers of the route's table.
 type graphSketch struct {
 	requests int
+	pairs    int // looked at
 	holds    []int
 	sum      []time.Duration // of starts
 	starts   [][]time.Duration
@@ -49,20 +54,19 @@ func newGraphSketch(nodes int) *graphSketch {
 //	the second waits for the first:   first  ====      the order is broken:   first  ====
 //	                                  second      ===                         second    ===
 func (g *graphSketch) learn(r *request, calls []*call) {
-	if g.requests == graphRequests {
+	if g.requests == graphRequests || g.pairs >= graphPairs {
 		return
 	}
 	g.requests++
+	calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool { return c.node < 0 })
+	g.pairs += len(calls) * len(calls)
 	eps := min(r.duration/100, time.Millisecond)
 	for i, c := range calls {
-		if c.node < 0 {
-			continue
-		}
 		g.holds[c.node]++
 		g.sum[c.node] += c.start
 		g.starts[c.node] = append(g.starts[c.node], c.start)
 		for k, d := range calls {
-			if k == i || d.node < 0 {
+			if k == i {
 				continue
 			}
 			pair := [2]int32{c.node, d.node}

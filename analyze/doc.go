@@ -26,6 +26,11 @@
 //     calls, how the request ended, findings (finding.go, pattern.go). They are
 //     counted and sorted by name into the Report (summary.go).
 //
+// From an Analysis, Suggest makes the policy that the traces suggest, beside the one in
+// force (suggest.go; protocol.go says what may be repeated); Plans divides the deadline of each
+// route over its call graph (callgraph.go, plan.go); Deployables says what fixed timeouts
+// can hold of it (deploy.go). Policy.Check holds a policy against the traces (policycheck.go).
+//
 // The terms are those of the report:
 //
 //   - A request starts at a SERVER or CONSUMER span, or at a span without a

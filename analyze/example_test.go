@@ -46,3 +46,23 @@ dependencies:
 	// 60ms
 	// policy.yaml:1: margin: "20" is more than 1: write a percentage, such as 5%, or a fraction, such as 0.05
 }
+
+func ExampleAnalysis_Suggest() {
+	dump, err := ingest.Read(context.Background(), []string{"../testdata/card-5.jsonl.gz"}, ingest.Options{Keep: analyze.Keep(nil)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := analyze.Run(dump, analyze.Options{Deadline: 200 * time.Millisecond, Hints: true}).Suggest()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	d := s.Dependencies[0]
+	fmt.Println(d, "minimum", *d.Minimum.Measured, "ceiling", *d.Ceiling.Measured)
+	plans, err := s.Plans()
+	fmt.Println(plans[0].Route, "worst case", plans[0].WorstCase, "of", plans[0].Total, err)
+	// Output:
+	// card → dep-01 GET minimum 28.598401ms ceiling 190ms
+	// card GET /card/{id} worst case 200ms of 200ms <nil>
+}

@@ -101,9 +101,11 @@ type SuggestedDependency struct {
 	FalseTimeouts             Quantile // accepted
 	Margin                    Quantile // over the quantile, before rounding; 0 for an optional one
 	Current                   *CurrentTimeout
-	HedgeAfter                Value // measured: where a hedge would do, nil elsewhere
-	Again                     Again // what the data suggest: retry, hedge, or neither
-	Attempt                   int   // attempts in force; 1: no retries
+	HedgeAfter                Value    // measured: where a hedge would do, nil elsewhere
+	HedgeLoad                 *float64 // second copies a call that it would add; nil: not known
+	NoHedge                   []string // why no hedge would do: HedgePlan.Not
+	Again                     Again    // what the data suggest: retry, hedge, or neither
+	Attempt                   int      // attempts in force; 1: no retries
 	SuggestedAttempts         int
 	RetryBase                 time.Duration // in force; suggested where the policy gives none
 	RetryOn                   []string
@@ -323,6 +325,9 @@ func (a *Analysis) suggestDependency(dep int32, r *Dependency) *SuggestedDepende
 	s.Ceiling.Measured = r.Ceiling
 	s.HedgeAfter = valueOf(&d.latency, P95)
 	s.HedgeAfter.Measured = r.HedgeAfter
+	if r.Hedge != nil {
+		s.HedgeLoad, s.NoHedge = r.Hedge.ExtraLoad, r.Hedge.Not
+	}
 	if d.required {
 		s.Margin = p.Margin
 	}

@@ -508,3 +508,49 @@ c R 30 80 k=CLIENT s=web a=http.request.method=GET a=peer.service=recs st=ERROR
 `), "deadlines: [{deadline: 200ms, reserve: 20ms}]").Plans()
 	want(t, "error", fmt.Sprint(err), "web GET /: nothing is left for required calls whose minimum is not known (1), since calls without a ceiling may take all: write ceilings for prices GET, recs GET, or minimums")
 }
+
+func TestSuggestHedge(t *testing.T) {
+	// 96 of 100 answers take 10 ms, 4 take 100: p95 is 10 ms, and a copy sent then would be
+	// for 4 % of the calls. Two instances answer. The ceiling, 100 ms and 20 %, rounds to 120.
+	trace := func(method string) (list []string) {
+		for i := range 100 {
+			took := 10
+			if i%25 == 0 {
+				took = 100
+			}
+			list = append(list, fmt.Sprintf(`
+R - 0 %d k=SERVER s=web a=http.request.method=GET a=http.route=/
+c R 0 %d k=CLIENT s=web a=http.request.method=%s
+S c 1 %d k=SERVER s=b h=%s a=http.request.method=%[3]s a=http.route=/b
+`, took+5, took, method, took-1, []string{"one", "two"}[i%2]))
+		}
+		return list
+	}
+	const deadline = "deadlines: [{service: web, deadline: 300ms}]"
+	d := suggested(t, worked(t, trace("GET")...), deadline).Dependencies[0]
+	want(t, "GET", []any{d.Again, d.Hedge(), d.Attempt, d.NewRule().HedgeAfter, *d.Ceiling.Measured}, []any{AgainHedge, ms(10), 1, ms(10), ms(120)})
+	d = suggested(t, worked(t, trace("POST")...), deadline).Dependencies[0]
+	want(t, "POST", []any{d.Again, d.Hedge(), d.Attempt, d.NewRule().HedgeAfter}, []any{AgainUnsafe, ms(0), 1, ms(0)})
+}
+
+// Requests of very many calls: what is looked at does not grow with the square of
+// their number.
+func TestCallGraphOfWideRequests(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# units = microseconds\nR - 0 20000 k=SERVER s=web\n")
+	for i := range 10_000 {
+		fmt.Fprintf(&b, "c%d R %d %d k=CLIENT s=web a=peer.service=b\n", i, i, i+1)
+	}
+	shape, err := parseShape("wide", b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dump := &ingest.Dump{}
+	for i := range 5 {
+		dump.Traces = append(dump.Traces, ingest.NewTrace(ingest.TraceID{15: byte(i + 1)}, shapeBase, shape.spans()))
+	}
+	s := suggested(t, dump, "")
+	if n := len(s.Routes[0].graph.nodes); n != maxNodes {
+		t.Errorf("%d nodes, want the %d that are tracked", n, maxNodes)
+	}
+}

@@ -13,6 +13,10 @@
 //     knows tablewriter, or markdown.go.
 //  3. Everything is buffered and written in one Write, whose error is returned.
 //
+// A policy (policy.go, evidence.go) and what is deployed from it (deploy.go, grpc.go,
+// envoy.go, istio.go) skip it too: they are for machines, with comments for people. The
+// plan (plan.go) has both forms.
+//
 // JSON (json.go) and CSV (csv.go) skip the document: they encode the types.
 //
 // # Terms

@@ -214,11 +214,29 @@ func againText(d *analyze.SuggestedDependency) string {
 		return fmt.Sprintf("%s%d: %s of attempts fail, and two fit below the ceiling; %s. The base of the wait is the minimum, rounded up", key, d.SuggestedAttempts,
 			share(d.Errors, d.Attempts), why)
 	case analyze.AgainHedge:
-		return fmt.Sprintf("hedge_after: %s: %s; %s", orUnknown(d.HedgeAfter.Measured, setting), valueText(&d.HedgeAfter), why)
+		return fmt.Sprintf("hedge_after: %s: %s; %s more requests; %s", orUnknown(d.HedgeAfter.Measured, setting), valueText(&d.HedgeAfter),
+			orUnknown(d.HedgeLoad, percent), why)
 	case analyze.AgainNoRoom:
 		return fmt.Sprintf("%s1: %s of attempts fail, but two do not fit below the ceiling", key, share(d.Errors, d.Attempts))
 	case analyze.AgainNotKnown:
 		return key + "1: minimum or ceiling are not known"
 	}
-	return key + "1: none failed, and nothing shows that a second copy would help"
+	var no []string
+	for _, not := range d.NoHedge {
+		if words := noHedge[not]; words != "" {
+			no = append(no, words)
+		}
+	}
+	if no == nil {
+		return key + "1: none failed, and nothing shows that a second copy would help"
+	}
+	return key + "1: none failed; no hedge: " + strings.Join(no, ", ")
+}
+
+// noHedge says in words why a second copy would not do.
+var noHedge = map[string]string{
+	"retried":           "the policy retries it",
+	"does-not-fit":      "too few calls had the minimum left after the p95",
+	"too-much-load":     "it would add more requests than accepted",
+	"no-second-replica": "no second replica seen",
 }
