@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -23,6 +24,54 @@ func TestBase64LikeHexadecimal(t *testing.T) {
 		if !parseID(id[:], []byte(text)) || id != want {
 			t.Errorf("parseID(%s) = %s, want %s", text, id, want)
 		}
+	}
+}
+
+// Lines inside the objects of shippers and loggers.
+func TestLogObjects(t *testing.T) {
+	want := readText(t, strings.Join(three, "\n"))
+	bare := strings.NewReplacer(`{"resourceSpans":[`, "", `]}]}]}`, "]}]}").Replace(three[1])
+	for name, row := range map[string][2]string{ // around a line
+		"Fluent Bit": {`{"date":1796021570.1,"log":`, `,"kubernetes":{"pod":"x"}}`},
+		"Vector":     {`{"file":"/var/log/x","message":`, `,"source_type":"file"}`},
+		"journald":   {`{"MESSAGE":`, `,"_PID":"1"}`},
+		"Loki":       {`{"labels":{"a":"b"},"line":`, `,"timestamp":"2026-11-29T23:27:26Z"}`},
+		"slog":       {`{"time":"2026-11-29T23:27:26Z","level":"INFO","msg":`, `}`},
+	} {
+		var text strings.Builder
+		text.WriteString(row[0] + `"collector started"` + row[1] + "\n")
+		for i, line := range []string{three[0], "INFO: " + bare, three[2]} {
+			quoted, err := json.Marshal(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.WriteString(row[0] + string(quoted) + row[1] + strings.Repeat("\n", i))
+		}
+		got := readText(t, text.String())
+		if d := diff(want.Traces, got.Traces); d != "" {
+			t.Errorf("%s %s", name, d)
+		}
+		if n := note(got, Unreadable); len(got.Notes) != 1 || n.Count != 1 || n.Text != "a line of a log without spans" {
+			t.Errorf("%s: notes %+v, want one about the line without spans", name, got.Notes)
+		}
+	}
+	// A text in a text in a text ends.
+	text := three[0]
+	for range 5 {
+		quoted, _ := json.Marshal(text)
+		text = `{"msg":` + string(quoted) + `,"x":1}`
+	}
+	if _, err := Read(t.Context(), []string{write(t, "x", []byte(text))}, keepAll); err == nil || !strings.HasSuffix(err.Error(), "a line of a log without spans") {
+		t.Errorf("log in log: error %v", err)
+	}
+}
+
+// RFC 7464, as jq --seq writes it.
+func TestSequence(t *testing.T) {
+	want := readText(t, strings.Join(three, "\n"))
+	got := readText(t, "\x1e"+strings.Join(three, "\n\x1e")+"\n")
+	if d := diff(want.Traces, got.Traces); d != "" || len(got.Notes) > 0 {
+		t.Errorf("%s; notes %+v, want none", d, got.Notes)
 	}
 }
 

@@ -29,6 +29,7 @@ type jsonText struct {
 	members   []member // of the objects being read, the outermost first
 	envelopes int      // that are open
 	goValues  bool     // see goValue
+	embedded  bool     // the text is that of a member, see logObject
 	jaeger    jaegerState
 	zipkin    zipkinState
 	path      []byte // keys of the nested attribute being decoded
@@ -77,6 +78,12 @@ var jsonForms = []jsonForm{
 	{"spans", '[', (*jsonText).jaegerTrace, "a list of spans"},
 	{"trace_id_idx", 0, (*jsonText).nothing, "an index of VictoriaTraces"},
 	{"start_time_unix_nano span_id", 0, (*jsonText).bareSpan, "a bare OTLP span"},
+	// Lines of a log.
+	{"log", '"', (*jsonText).logObject, "a line of a log without spans"},
+	{"message", '"', (*jsonText).logObject, "a line of a log without spans"},
+	{"msg", '"', (*jsonText).logObject, "a line of a log without spans"},
+	{"MESSAGE", '"', (*jsonText).logObject, "a line of a log without spans"},
+	{"line", '"', (*jsonText).logObject, "a line of a log without spans"},
 	// What looks like a span and is of no form above.
 	{"startTimeUnixNano spanId", 0, nil, "an OTLP span without its resource" + useOTLP},
 	{"spanContext", '{', nil, "a span of JavaScript's SDK" + useOTLP},
@@ -251,12 +258,15 @@ func (t *jsonText) resume(start int) bool {
 
 var bom = []byte{0xEF, 0xBB, 0xBF}
 
+// recordSeparator stands before each value in a sequence of RFC 7464 (jq --seq).
+const recordSeparator = 0x1e
+
 // isFiller reports whether the byte may stand between values. The brackets and
 // commas are those of an array around all values; NULs are what log rotation
 // leaves at the head of a file.
 func isFiller(c byte) bool {
 	switch c {
-	case ' ', '\t', '\r', '\n', 0, ',', '[', ']':
+	case ' ', '\t', '\r', '\n', 0, ',', '[', ']', recordSeparator:
 		return true
 	}
 	return false

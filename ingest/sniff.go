@@ -149,7 +149,7 @@ func isCSV(head []byte) bool {
 // a line that rotation cut. The message for text without any JSON comes from
 // the reader.
 func isText(head []byte) bool {
-	head = bytes.TrimLeft(bytes.TrimPrefix(head, bom), "\x00 \t\r\n")
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, bom), "\x00 \t\r\n\x1e")
 	if len(head) > 0 && (head[0] == '{' || head[0] == '[') {
 		return true
 	}

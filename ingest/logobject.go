@@ -1,0 +1,36 @@
+package ingest
+
+import "bytes"
+
+// Shippers and structured loggers put the line that an exporter wrote into a
+// member of an object of their own:
+//
+//	{"date":1796021570.1,"log":"{\"resourceSpans\":…}"}           Fluent Bit
+//	{"level":"INFO","message":"{\"resource\":…,\"scopeSpans\":…}"}  a logger
+//	{"MESSAGE":"{\"resourceSpans\":…}","_PID":"1"}                  journald
+//
+// Positions are the offset of the text in the content plus the offset in what it
+// stands for.
+
+// logObject reads the text in the member that the form is told by. One that is
+// no JSON is a line of a log, and noted as such.
+func (t *jsonText) logObject(o *object) {
+	t.pos = o.member(o.form.keys)
+	at := t.offset()
+	text := bytes.Clone(bytes.TrimSpace(t.text()))
+	if t.why != "" {
+		return
+	}
+	if start := behindText(text); start > 0 {
+		text = text[start:]
+	}
+	if t.embedded || len(text) < 2 || text[0] != '{' {
+		t.odd(t.offsetOf(o.start), o.form.name)
+		t.unreadable(t.offsetOf(o.start), int64(o.end-o.start), o.form.name)
+		return
+	}
+	scanner, base, lead, saved := t.jsonScanner, t.base, t.lead, t.saved
+	t.jsonScanner, t.base, t.lead, t.saved, t.embedded = jsonScanner{buf: text}, at, 0, 0, true
+	t.run(endOfInput)
+	t.jsonScanner, t.base, t.lead, t.saved, t.embedded = scanner, base, lead, max(saved, o.end), false
+}
