@@ -1,11 +1,14 @@
 package ingest
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
 // Where a value is cut, and what the pieces stand in. What is to come out is
@@ -118,5 +121,43 @@ func TestOneObject(t *testing.T) {
 	n.Example.File = ""
 	if diff := cmp.Diff(want, n); diff != "" || got.Spans != 6999 {
 		t.Errorf("%d spans, note (-want +got):\n%s", got.Spans, diff)
+	}
+}
+
+// Wherever a text breaks off, the piece before the cut and the one after it give
+// the spans of the text in one piece, and what was open is closed.
+func TestStretchAnywhere(t *testing.T) {
+	text, err := new(ptrace.JSONMarshaler).MarshalTraces(everything())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, text, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	var s stretch
+	for _, text := range []string{string(text), indented.String()} {
+		want := readText(t, text)
+		cuts := map[int]bool{}
+		for n := 1; n < len(text); n += 23 {
+			at, closing, opening := s.find([]byte(text[:n]))
+			if at == 0 || cuts[at] {
+				continue
+			}
+			cuts[at] = true
+			before, after := text[:at]+string(closing), string(opening)+text[at+1:]
+			for _, piece := range []string{before, after} {
+				if !json.Valid([]byte(piece)) {
+					t.Fatalf("cut at %d gives broken JSON: %.200s", at, piece)
+				}
+			}
+			got := readText(t, before+"\n"+after)
+			if d := diff(want.Traces, got.Traces); d != "" {
+				t.Fatalf("cut at %d %s", at, d)
+			}
+		}
+		if len(cuts) < 30 { // 3 resources of 2 scopes of 7 spans
+			t.Errorf("%d places, want 30 or more", len(cuts))
+		}
 	}
 }
