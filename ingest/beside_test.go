@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -63,6 +65,21 @@ func TestLogObjects(t *testing.T) {
 	}
 	if _, err := Read(t.Context(), []string{write(t, "x", []byte(text))}, keepAll); err == nil || !strings.HasSuffix(err.Error(), "a line of a log without spans") {
 		t.Errorf("log in log: error %v", err)
+	}
+}
+
+// The body of a bulk request has an action before each document.
+func TestBulk(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join(testdata, "forms", "jaeger-es.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := readText(t, string(content))
+	for _, action := range []string{`{"index":{"_index":"jaeger-span-2026-11-29"}}`, `{"create":{}}`} {
+		got := readText(t, action+"\n"+strings.ReplaceAll(strings.TrimSpace(string(content)), "\n", "\n"+action+"\n")+"\n")
+		if d := diff(want.Traces, got.Traces); d != "" || len(got.Notes) > 0 || want.Spans != 4 {
+			t.Errorf("%s: %s; notes %+v, want 4 spans and none", action, d, got.Notes)
+		}
 	}
 }
 

@@ -78,6 +78,8 @@ var jsonForms = []jsonForm{
 	{"spans", '[', (*jsonText).jaegerTrace, "a list of spans"},
 	{"trace_id_idx", 0, (*jsonText).nothing, "an index of VictoriaTraces"},
 	{"start_time_unix_nano span_id", 0, (*jsonText).bareSpan, "a bare OTLP span"},
+	{"index", '{', (*jsonText).nothing, "an action of Elasticsearch's bulk API"},
+	{"create", '{', (*jsonText).nothing, "an action of Elasticsearch's bulk API"},
 	// Lines of a log.
 	{"log", '"', (*jsonText).logObject, "a line of a log without spans"},
 	{"message", '"', (*jsonText).logObject, "a line of a log without spans"},
