@@ -26,6 +26,13 @@
 //     calls, how the request ended, findings (finding.go, pattern.go). They are
 //     counted and sorted by name into the Report (summary.go).
 //
+// A replay (replay.go) asks what would have happened otherwise. It goes over the
+// stored requests twice more: it learns what draws rest on (draw.go), makes
+// each request ready (record.go; what waits for what is learned in step 2,
+// order.go), puts in what a request never did (donor.go), and makes the calls one
+// after what they wait for (player.go). Slack, and what alone would have saved a
+// late request, come from the same records (saved.go).
+//
 // The terms are those of the report:
 //
 //   - A request starts at a SERVER or CONSUMER span, or at a span without a
