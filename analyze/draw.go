@@ -52,17 +52,17 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// A tail is the share of a dependency's attempts that take longer than a time, at
+// A survival is the share of a dependency's attempts that take longer than a time, at
 // each time at which some were answered. It is the product-limit curve of
 // survival.go. Cuts by the budget of slow requests hide more slow answers than it
 // knows of: it reads low there.
-type tail struct {
+type survival struct {
 	at   []time.Duration // of answers, ascending
 	left []float64       // share that takes longer than at
 }
 
-func (s *Sample) tail() *tail {
-	t := &tail{}
+func (s *Sample) survival() *survival {
+	t := &survival{}
 	if s.empty() {
 		return t
 	}
@@ -81,7 +81,7 @@ func (s *Sample) tail() *tail {
 // beyond gives the latency at u, uniform in [0, 1), of an attempt that took longer
 // than d. ok is false where the curve does not reach so far: then last is the
 // longest answer it knows, or d.
-func (c *tail) beyond(d time.Duration, u float64) (latency time.Duration, ok bool) {
+func (c *survival) beyond(d time.Duration, u float64) (latency time.Duration, ok bool) {
 	from := sort.Search(len(c.at), func(i int) bool { return c.at[i] > d })
 	share := 1.0
 	if from > 0 {

@@ -329,7 +329,7 @@ func (p *player) attempt(c *piece, plan *depPlan, t tried, timeout time.Duration
 			length = plan.scaled(c.known)
 		default:
 			u := chance(p.seed, p.g.key, c.span, drawLatency, n)
-			latency, ok := p.tails.of(c.dep).beyond(t.length, u)
+			latency, ok := p.survivals.of(c.dep).beyond(t.length, u)
 			switch {
 			case ok:
 				p.drawn = true

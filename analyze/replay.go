@@ -92,7 +92,7 @@ func (a *Analysis) newReplayer(o *ReplayOptions) (*replayer, error) {
 	if err := a.checkReplay(o); err != nil {
 		return nil, err
 	}
-	r := &replayer{a: a, o: o, seed: o.Seed, tails: tails{a: a, byDep: map[int32]*tail{}}, pools: map[int32]*attemptPools{},
+	r := &replayer{a: a, o: o, seed: o.Seed, survivals: survivals{a: a, byDep: map[int32]*survival{}}, pools: map[int32]*attemptPools{},
 		routes: map[*routeTable]*replayRoute{}, seen: make([]depTally, len(a.deps)),
 		would: [2][]depTally{make([]depTally, len(a.deps)), make([]depTally, len(a.deps))}}
 	r.setScenarios()
@@ -125,17 +125,17 @@ func (a *Analysis) checkReplay(o *ReplayOptions) error {
 	known := func(matches func(d *depTable) bool) bool { return slices.ContainsFunc(a.deps, matches) }
 	for _, c := range o.Changes {
 		if !known(func(d *depTable) bool { return d.name.matches(c.Name) }) {
-			return fmt.Errorf("--%s %s: no call goes to %q: %s", c.Kind, c.Name, c.Name, a.callees3())
+			return fmt.Errorf("--%s %s: no call goes to %q: %s", c.Kind, c.Name, c.Name, a.calleeNames())
 		}
 	}
 	if s := o.Sweep; s != nil && !known(func(d *depTable) bool { return d.name.matches(s.Name) }) {
-		return fmt.Errorf("--sweep ceiling:%s: no call goes to %q: %s", s.Name, s.Name, a.callees3())
+		return fmt.Errorf("--sweep ceiling:%s: no call goes to %q: %s", s.Name, s.Name, a.calleeNames())
 	}
 	return nil
 }
 
-// callees3 names some callees, for who mistyped one.
-func (a *Analysis) callees3() string {
+// calleeNames names some callees, for who mistyped one.
+func (a *Analysis) calleeNames() string {
 	var names []string
 	for _, d := range a.deps {
 		names = append(names, d.name.callee)
@@ -157,7 +157,7 @@ type replayer struct {
 	o         *ReplayOptions
 	seed      uint64
 	scenarios []scenario // the first is the one asked for; then those of the sweep
-	tails     tails
+	survivals survivals
 	pools     map[int32]*attemptPools // of dependencies whose calls may be repeated
 	routes    map[*routeTable]*replayRoute
 	timeout   timeoutTally
@@ -178,15 +178,15 @@ type replayRoute struct {
 	timed      int // requests whose order rests on their own times alone
 }
 
-// tails are made when they are first asked for.
-type tails struct {
+// survivals are made when they are first asked for.
+type survivals struct {
 	a     *Analysis
-	byDep map[int32]*tail
+	byDep map[int32]*survival
 }
 
-func (t tails) of(dep int32) *tail {
+func (t survivals) of(dep int32) *survival {
 	if t.byDep[dep] == nil {
-		t.byDep[dep] = t.a.deps[dep].latency.tail()
+		t.byDep[dep] = t.a.deps[dep].latency.survival()
 	}
 	return t.byDep[dep]
 }

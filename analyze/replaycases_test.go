@@ -90,7 +90,7 @@ func TestReplayChain(t *testing.T) {
 	}
 }
 
-// TestReplayTimeoutSays: 2 chains whose B is cut at 100 by a fixed timeout, and 30
+// TestReplayDonor: 2 chains whose B is cut at 100 by a fixed timeout, and 30
 // that are whole. With a longer timeout B takes what the curve says beyond 100 (105,
 // in all of the answers there), C comes from a donor: 25, and 20 of own work.
 func TestReplayDonor(t *testing.T) {
@@ -377,10 +377,10 @@ func TestSlackIsExact(t *testing.T) {
 	}
 }
 
-// TestCurve compares the curve with the textbook's table: remission of 21 patients
+// TestSurvival compares the curve with the textbook's table: remission of 21 patients
 // with 6-MP, Freireich et al. 1963, as in Klein, Moeschberger, Survival Analysis,
 // 2nd ed. 2003, table 4.1B.
-func TestCurve(t *testing.T) {
+func TestSurvival(t *testing.T) {
 	var s Sample
 	for _, d := range []time.Duration{6, 6, 6, 7, 10, 13, 16, 22, 23} {
 		s.Add(d)
@@ -388,7 +388,7 @@ func TestCurve(t *testing.T) {
 	for _, d := range []time.Duration{6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35} {
 		s.AddCut(d)
 	}
-	c := s.tail()
+	c := s.survival()
 	want(t, "times", c.at, []time.Duration{6, 7, 10, 13, 16, 22, 23})
 	for i, left := range []float64{0.857, 0.807, 0.753, 0.690, 0.627, 0.538, 0.448} {
 		if math.Abs(c.left[i]-left) > 0.0005 {
