@@ -100,10 +100,10 @@ func (c *survival) beyond(d time.Duration, u float64) (latency time.Duration, ok
 // A reservoir holds the keep attempts of least hash, out of however many: a
 // random choice that does not depend on their order.
 type reservoir[T any] struct {
-	list []kept[T] // by hash
+	list []choice[T] // by hash
 }
 
-type kept[T any] struct {
+type choice[T any] struct {
 	hash  uint64
 	value T
 }
@@ -117,8 +117,8 @@ func (r *reservoir[T]) add(hash uint64, keep int, value T) {
 	if !r.takes(hash, keep) {
 		return
 	}
-	i, _ := slices.BinarySearchFunc(r.list, hash, func(k kept[T], h uint64) int { return cmp.Compare(k.hash, h) })
-	r.list = slices.Insert(r.list, i, kept[T]{hash, value})
+	i, _ := slices.BinarySearchFunc(r.list, hash, func(k choice[T], h uint64) int { return cmp.Compare(k.hash, h) })
+	r.list = slices.Insert(r.list, i, choice[T]{hash, value})
 	r.list = r.list[:min(len(r.list), keep)]
 }
 
