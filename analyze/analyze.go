@@ -221,6 +221,7 @@ func (a *Analysis) setMinimums() {
 		}
 	}
 	for _, t := range a.routes {
+		t.own = t.owns.Point(P50)
 		tails := t.tails.estimates(P50, P99)
 		if p := tails[1].Point; p != nil {
 			t.tail, t.tailKnown = *p, true

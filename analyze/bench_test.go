@@ -120,3 +120,33 @@ func BenchmarkSee(b *testing.B) {
 	}
 	reportSpans(b, traces)
 }
+
+// BenchmarkReplay is one replay under a policy, without the analysis before it, and
+// a sweep of 20 values; compare the first with BenchmarkRun, and the second with
+// the first.
+func BenchmarkReplay(b *testing.B) {
+	traces := benchTraces(500)
+	policy, err := ParsePolicy("bench", []byte("timeouts: deadline\ndependencies: [{callee: svc-1, required: false, ceiling: 3ms, minimum: 1ms}, {callee: svc-2, attempts: 2}]"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	dump := &ingest.Dump{Traces: traces}
+	a := Run(dump, Options{Deadline: 20 * time.Millisecond, Policy: policy})
+	for _, c := range []struct {
+		name string
+		o    ReplayOptions
+	}{
+		{"one", ReplayOptions{}},
+		{"sweep of 20", ReplayOptions{Sweep: &Sweep{Name: "svc-3", From: time.Millisecond, To: 20 * time.Millisecond, Step: time.Millisecond}}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := a.Replay(c.o); err != nil {
+					b.Fatal(err)
+				}
+			}
+			reportSpans(b, traces)
+		})
+	}
+}

@@ -23,7 +23,8 @@ type attempt struct {
 	span        ingest.SpanID
 	start, end  time.Duration
 	outcome     Outcome
-	hedge       bool // began while an earlier attempt of the same call ran
+	code        string // HTTP status or gRPC code of a bad answer; "": none recorded
+	hedge       bool   // began while an earlier attempt of the same call ran
 	unfinished  bool
 	index       int    // resends before it, as recorded; 0: first, or not recorded
 	hidden      int    // resends inside it that cannot be told apart
@@ -179,6 +180,10 @@ func (t *traced) try(i int32, place backoffPlace) {
 	lost := t.forest.loser[i] || t.seen[i].rule.hedge != "" && t.seen[i].hedge == hedgeLost
 	if a.outcome == CancelledCaller && lost {
 		a.outcome = CancelledRace
+	}
+	if a.outcome == Failure {
+		f := t.fact(a.at)
+		a.code = cmp.Or(f.get(httpStatusKey), f.get(rpcCodeKey))
 	}
 	t.attempt[i] = int32(len(t.attempts))
 	t.attempts = append(t.attempts, a)

@@ -31,6 +31,13 @@
 // route over its call graph (callgraph.go, plan.go); Deployables says what fixed timeouts
 // can hold of it (deploy.go). Policy.Check holds a policy against the traces (policycheck.go).
 //
+// A replay (replay.go) asks what would have happened otherwise. It goes over the
+// stored requests twice more: it learns what draws rest on (draw.go), makes
+// each request ready (record.go; what waits for what is learned in step 2,
+// order.go), puts in what a request never did (donor.go), and makes the calls one
+// after what they wait for (player.go). Slack, and what alone would have saved a
+// late request, come from the same records (saved.go).
+//
 // The terms are those of the report:
 //
 //   - A request starts at a SERVER or CONSUMER span, or at a span without a

@@ -25,6 +25,25 @@ func ExampleRun() {
 	// 5 calls in the first trace
 }
 
+func ExampleAnalysis_Replay() {
+	dump, err := ingest.Read(context.Background(), []string{"../testdata/card-5.jsonl.gz"}, ingest.Options{Keep: analyze.Keep(nil)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	a := analyze.Run(dump, analyze.Options{Deadline: 200 * time.Millisecond})
+	r, err := a.Replay(analyze.ReplayOptions{Order: analyze.Sequential})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range r.Routes {
+		fmt.Printf("%s %s: %d late, in sequence %d\n", r.Service, r.Route, r.Observed.Late, r.Replayed.Late)
+	}
+	// Output:
+	// card GET /card/{id}: 17 late, in sequence 98
+}
+
 func ExampleParsePolicy() {
 	p, err := analyze.ParsePolicy("policy.yaml", []byte(`
 deadlines:

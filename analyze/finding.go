@@ -211,6 +211,7 @@ func (a *Analysis) lateness(r *request) *Lateness {
 	slices.SortStableFunc(l.Path, func(x, y PathShare) int {
 		return cmp.Or(cmp.Compare(y.Path, x.Path), cmp.Compare(x.Callee, y.Callee), cmp.Compare(x.Operation, y.Operation))
 	})
+	l.SavedBy = a.savedBy(r)
 	return l
 }
 

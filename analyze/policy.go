@@ -204,8 +204,8 @@ func isNumber(text string) bool {
 	return err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// parseShare reads a share of 1: "5%" or 0.05.
-func parseShare(text string) (Quantile, error) {
+// ParseShare reads a share of 1: "5%" or 0.05.
+func ParseShare(text string) (Quantile, error) {
 	number, percent := strings.CutSuffix(text, "%")
 	number = strings.TrimRight(number, " ")
 	digits := 6 // after the point, down to a millionth
@@ -374,7 +374,7 @@ func scalarTo[T any](r *policyReader, to *T, example string, parse func(string) 
 }
 
 func (r *policyReader) share(to *Quantile) func(string, *yaml.Node) {
-	return scalarTo(r, to, "5%", parseShare)
+	return scalarTo(r, to, "5%", ParseShare)
 }
 
 func (r *policyReader) duration(to *time.Duration) func(string, *yaml.Node) {
@@ -493,7 +493,7 @@ func (r *policyReader) dependencyRule(n *yaml.Node, seen map[string]int) Depende
 		field{"minimum", r.optionalDuration(&rule.Minimum)},
 		field{"ceiling", r.positive(&rule.Ceiling, "to measure it, leave it out")},
 		field{"false_timeouts", scalarTo(r, &falseTimeouts, "0.1%", func(text string) (*Quantile, error) {
-			q, err := parseShare(text)
+			q, err := ParseShare(text)
 			if err == nil && (q == 0 || q == whole) {
 				err = fmt.Errorf("%q has no ceiling that keeps to it: write more than 0%% and less than 100%%, such as 0.1%%", text)
 			}

@@ -36,6 +36,7 @@ type request struct {
 	tail     time.Duration // own work after the last awaited answer
 	tailed   bool          // there was one
 	lastCut  bool          // the last awaited answer was a call that was cut
+	eps      time.Duration // within which the ends of its parts count as one
 	work     []work        // work that ran on for nobody, and what else its trace alone shows
 	lost     bool          // its caller had a recorded deadline, and its entry records none
 	writes   bool          // its entry records a deadline

@@ -249,7 +249,7 @@ type Lateness struct {
 	Budget   time.Duration `json:"budget_ns"` // deadline - start
 	Own      time.Duration `json:"own_ns"`
 	Path     []PathShare   `json:"path"`     // by path time, longest first
-	SavedBy  []string      `json:"saved_by"` // what alone would have saved it; null: not computed (replay)
+	SavedBy  []string      `json:"saved_by"` // what alone would have saved it, the greatest gain first
 }
 
 // A PathShare is the time that one dependency held on the path of a request.

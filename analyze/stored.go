@@ -155,6 +155,7 @@ func (w *requestWriter) request(r *request) []byte {
 	w.flags(r.deadline != nil, r.failed, r.timedOut, r.tailed, r.blind, r.writes, r.weight != unknownWeight, len(r.work) > 0,
 		r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut, r.forced)
 	w.b = append(w.b, byte(r.role))
+	w.time(r.eps)
 	w.text(r.file)
 	w.count(int(r.position))
 	w.route(r.key())
@@ -266,12 +267,15 @@ func (w *requestWriter) call(r *request, c *call) {
 		p := &a.phases
 		called := a.calleeEnd != 0 || a.leg != 0 || a.doubt != 0 || a.calleeOK || a.calleeGuess
 		w.flags(called, a.instance != "", len(p.intervals) > 0 || len(p.loose) > 0, a.timeout != 0, a.hedge, a.unfinished,
-			a.index != 0 || a.hidden != 0, a.calleeOK, a.calleeGuess, a.class&1 != 0, a.class&2 != 0, a.weight != r.weight)
+			a.index != 0 || a.hidden != 0, a.calleeOK, a.calleeGuess, a.class&1 != 0, a.class&2 != 0, a.weight != r.weight, a.code != "")
 		if !single {
 			w.span(a.span)
 			w.time(a.start - c.start)
 			w.time(a.end - a.start)
 			w.b = append(w.b, outcomeNumber[a.outcome])
+		}
+		if a.code != "" {
+			w.text(a.code)
 		}
 		if called {
 			w.time(a.end - a.calleeEnd)
@@ -390,6 +394,7 @@ func (d *requestReader) next() *request {
 	r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut = f.next(), f.next(), f.next(), f.next(), f.next(), f.next()
 	r.forced = f.next()
 	r.role = role(d.byte())
+	r.eps = d.time()
 	r.file = d.text()
 	r.position = int64(d.uvarint())
 	r.number = uint32(d.uvarint())
@@ -524,12 +529,16 @@ func (d *requestReader) call(r *request, c *call) {
 			}
 		}
 		resampled := f.next()
+		failed := f.next()
 		a.span, a.start, a.end, a.outcome = c.span, c.start, c.end, c.outcome
 		if !single {
 			a.span = d.span()
 			a.start = c.start + d.time()
 			a.end = a.start + d.time()
 			a.outcome = Outcomes[d.byte()]
+		}
+		if failed {
+			a.code = d.text()
 		}
 		if called {
 			a.calleeEnd = a.end - d.time()

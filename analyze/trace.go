@@ -99,8 +99,10 @@ func (a *Analysis) view(t *traced, index int32, held *holding) View {
 	}
 	for _, q := range held.requests {
 		offset := t.Spans[q.entry].Start - base
+		slack := a.slack(q)
 		for k := range q.calls {
 			v.Calls = append(v.Calls, a.viewCall(q, &q.calls[k], offset))
+			v.Calls[len(v.Calls)-1].Slack = slack[k]
 		}
 		for _, s := range q.skipped {
 			v.Calls = append(v.Calls, a.viewSkip(q, s, offset))

@@ -43,6 +43,9 @@ type routeTable struct {
 	group     groupTable
 	median    time.Duration     // of tails; 0 where it is not known
 	caps      map[int32]*Sample // by dependency: what each deadline left its tightest call; negative counts as 0
+	order     order             // of its calls, by all its requests
+	owns      Sample            // own time on the path of ok requests
+	own       *time.Duration    // its median; nil: not known
 }
 
 // A nodeTable counts one node over the ok requests of its route.
@@ -89,10 +92,12 @@ func (t *routeTable) learn(r *request) {
 	if r.writes {
 		t.writes++
 	}
+	t.order.learn(r)
 	if r.failed {
 		return
 	}
 	t.ok++
+	t.owns.Add(r.time.Own)
 	if r.tailed {
 		t.tails.add(answered, r.tail, r.weight)
 	}

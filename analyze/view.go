@@ -54,7 +54,7 @@ type ViewCall struct {
 	Attempts  int            `json:"attempts"`
 	Tries     []Try          `json:"tries"`
 	Pool      *time.Duration `json:"pool_ns"`  // null: not recorded
-	Slack     *time.Duration `json:"slack_ns"` // null: not computed (replay)
+	Slack     *time.Duration `json:"slack_ns"` // null: nothing waited for it
 	Remaining *time.Duration `json:"remaining_ns"`
 	Timeout   *time.Duration `json:"timeout_ns"` // computed; may be negative; null without a deadline
 	Minimum   *time.Duration `json:"minimum_ns"` // the rule in force; null: not known

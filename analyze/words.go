@@ -157,6 +157,15 @@ const (
 	TailUnknown      Warning = "tail-unknown"    // no request shows its own work after an answer: 0 is used in reserves
 )
 
+// Warnings of replays.
+const (
+	OrderByTiming   Warning = "order-by-timing"    // under 20 requests show in which order some calls come
+	LoadNotModelled Warning = "load-not-modelled"  // more than 1 % extra calls
+	NotRepeatable   Warning = "not-safe-to-repeat" // the policy asks for repeats of what is not known to be safe
+	RetriesMultiply Warning = "retries-multiply"   // retries on several levels
+	NoErrorTail     Warning = "no-error-tail"      // requests fail in the replay, and none did in the record
+)
+
 // WarningText says a warning in words, for a footnote.
 var WarningText = map[Warning]string{
 	ConnectInRead:    "connecting is not told apart from waiting for the answer: it is inside read",
@@ -186,6 +195,11 @@ var WarningText = map[Warning]string{
 	TailSampled:      "the traces look chosen by how they ended (tail sampling): shares and quantiles are of the chosen ones, and no weight repairs that",
 	HiddenRetries:    "some spans hide retries inside: they are left out of the latencies of attempts",
 	TailUnknown:      "the own work after the last answer was not seen: the reserve counts it as 0",
+	OrderByTiming:    "under 20 requests show in which order some calls come: the times of each request decide",
+	LoadNotModelled:  "latencies as recorded: what more than 1 % extra load does to them is not modelled",
+	NotRepeatable:    "not known to be safe to repeat: neither retried nor hedged, whatever the policy says",
+	RetriesMultiply:  "retries on several levels multiply: the attempts that one top request can make at the bottom",
+	NoErrorTail:      "no failed request was recorded: a request that fails ends at once, without work of its own after it",
 }
 
 // Notes that the analysis adds to those of ingest.

@@ -38,6 +38,10 @@ func TestGolden(t *testing.T) {
 		{"explain.txt", func(w io.Writer) error { return TraceText(w, tries(), Options{Explain: true}) }},
 		{"many-tries.txt", func(w io.Writer) error { return TraceText(w, many(), Options{Top: 1, Width: 72}) }},
 		{"rules.txt", func(w io.Writer) error { return Signals(w, rules("C1", "T3", "R6", "R3", "H5"), Options{}) }},
+		{"replay.txt", func(w io.Writer) error { return ReplayText(w, replaySample(), Options{}) }},
+		{"replay.md", func(w io.Writer) error { return ReplayMarkdown(w, replaySample(), Options{}) }},
+		{"replay.csv", func(w io.Writer) error { return ReplayCSV(w, replaySample()) }},
+		{"replay.json", func(w io.Writer) error { return ReplayJSON(w, replaySample()) }},
 		{"trace.json", func(w io.Writer) error { return TraceJSON(w, views()) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {

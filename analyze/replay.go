@@ -1,0 +1,370 @@
+package analyze
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ReplayOptions say what a replay changes. The policy is that of the analysis.
+// The zero value changes nothing but what the policy does.
+type ReplayOptions struct {
+	Seed    uint64 // of all draws; the result depends on it and on the data alone
+	Order   Arrangement
+	Changes []Change
+	Sweep   *Sweep // nil: none
+}
+
+// A Change is a what-if about the dependencies that a name matches.
+type Change struct {
+	Kind    ChangeKind
+	Name    string        // glob over the callee, or over "callee operation"
+	Factor  float64       // Slower, Faster: how many times; more than 0
+	Share   Quantile      // Failing: of calls
+	Timeout time.Duration // Timeout: the ceiling
+}
+
+// A ChangeKind is what a Change does.
+type ChangeKind string
+
+const (
+	Slower  ChangeKind = "slower"
+	Faster  ChangeKind = "faster"
+	Without ChangeKind = "without" // the calls are taken out
+	Failing ChangeKind = "cut"     // a share of the calls gets no answer
+	Timeout ChangeKind = "timeout" // the calls have this timeout, whatever they had
+)
+
+// A Sweep replays with one ceiling after the other.
+type Sweep struct {
+	Name           string // as in Change
+	From, To, Step time.Duration
+}
+
+// MaxSweep is how many values a sweep may have.
+const MaxSweep = 1000
+
+// SweepStep is a step of 1, 2 or 5 x 10^k by which a sweep has at most 20 steps.
+func SweepStep(from, to time.Duration) time.Duration {
+	for step := time.Duration(1); ; step *= 10 {
+		for _, s := range []time.Duration{step, 2 * step, 5 * step} {
+			if (to-from)/s < 20 || (to-from) == 20*s {
+				return s
+			}
+		}
+	}
+}
+
+// Values are the ceilings of a sweep, To included.
+func (s *Sweep) Values() (list []time.Duration) {
+	for v := s.From; v < s.To && len(list) < MaxSweep; v += s.Step {
+		list = append(list, v)
+	}
+	return append(list, s.To)
+}
+
+// matches reports whether a name of a change means a dependency.
+func (d dependency) matches(name string) bool {
+	return glob(name, d.callee) || glob(name, join(d.callee, d.operation))
+}
+
+// Replay predicts what would have happened to the requests of the analysis. It
+// visits them twice: to learn what draws rest on, and to replay each under
+// every scenario. An error says which name
+// means nothing; Policy.Check says it of rules.
+func (a *Analysis) Replay(o ReplayOptions) (*ReplayReport, error) {
+	r, err := a.newReplayer(&o)
+	if err != nil {
+		return nil, err
+	}
+	var g record
+	p := player{replayer: r}
+	r.visit(func(q *request) { r.replay(q, &g, &p) })
+	if a.err != nil {
+		return nil, a.err
+	}
+	return r.report(), nil
+}
+
+// newReplayer learns what draws rest on.
+func (a *Analysis) newReplayer(o *ReplayOptions) (*replayer, error) {
+	if err := a.checkReplay(o); err != nil {
+		return nil, err
+	}
+	r := &replayer{a: a, o: o, seed: o.Seed, survivals: survivals{a: a, byDep: map[int32]*survival{}}, pools: map[int32]*attemptPools{},
+		routes: map[*routeTable]*replayRoute{}, seen: make([]depTally, len(a.deps)),
+		would: [2][]depTally{make([]depTally, len(a.deps)), make([]depTally, len(a.deps))}}
+	r.setScenarios()
+	var g record
+	r.visit(func(q *request) { r.learn(q, &g) })
+	if a.err != nil {
+		return nil, a.err
+	}
+	for _, t := range r.routes {
+		if p := t.errorTails.Point(P50); p != nil {
+			t.errorTail = *p
+		}
+		if o.Sweep != nil && !t.calls(r, o.Sweep.Name) { // no value of the sweep is about it
+			t.sums = t.sums[:1]
+		}
+	}
+	return r, nil
+}
+
+// visit gives every request, decided, to do. It is valid during the visit only.
+func (r *replayer) visit(do func(q *request)) {
+	r.a.each(func(q *request) {
+		r.a.decide(q, r.a.chainOf(q))
+		do(q)
+	})
+}
+
+// checkReplay refuses names that mean nothing here.
+func (a *Analysis) checkReplay(o *ReplayOptions) error {
+	known := func(matches func(d *depTable) bool) bool { return slices.ContainsFunc(a.deps, matches) }
+	for _, c := range o.Changes {
+		if !known(func(d *depTable) bool { return d.name.matches(c.Name) }) {
+			return fmt.Errorf("--%s %s: no call goes to %q: %s", c.Kind, c.Name, c.Name, a.calleeNames())
+		}
+	}
+	if s := o.Sweep; s != nil && !known(func(d *depTable) bool { return d.name.matches(s.Name) }) {
+		return fmt.Errorf("--sweep ceiling:%s: no call goes to %q: %s", s.Name, s.Name, a.calleeNames())
+	}
+	return nil
+}
+
+// calleeNames names some callees, for who mistyped one.
+func (a *Analysis) calleeNames() string {
+	var names []string
+	for _, d := range a.deps {
+		names = append(names, d.name.callee)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	switch n := len(names); {
+	case n == 0:
+		return "there are no calls in the input"
+	case n > 3:
+		return fmt.Sprintf("callees are %q and %d more", names[:3], n-3)
+	}
+	return fmt.Sprintf("callees are %q", names)
+}
+
+// A replayer holds what replays of all requests share.
+type replayer struct {
+	a         *Analysis
+	o         *ReplayOptions
+	seed      uint64
+	scenarios []scenario // the first is the one asked for; then those of the sweep
+	survivals survivals
+	pools     map[int32]*attemptPools // of dependencies whose calls may be repeated
+	routes    map[*routeTable]*replayRoute
+	timeout   timeoutTally
+	seen      []depTally    // by dependency, as recorded
+	would     [2][]depTally // by world and dependency, in the scenario asked for
+}
+
+// A replayRoute is what the replays of a route's requests share and add up to.
+type replayRoute struct {
+	table      *routeTable
+	donors     reservoir[*record]
+	errorTails Sample // of failed requests
+	errorTail  time.Duration
+	sums       []scenarioSum
+	observed   endTally
+	latencies  [2]Sample // observed: of complete and partial, of failed
+	theory     map[bitset]*branches
+	timed      int // requests whose order rests on their own times alone
+}
+
+// survivals are made when they are first asked for.
+type survivals struct {
+	a     *Analysis
+	byDep map[int32]*survival
+}
+
+func (t survivals) of(dep int32) *survival {
+	if t.byDep[dep] == nil {
+		t.byDep[dep] = t.a.deps[dep].latency.survival()
+	}
+	return t.byDep[dep]
+}
+
+func (r *replayer) weightOf(dep int32) time.Duration { return r.a.weight(dep) }
+
+// setScenarios makes the plans of the scenario that was asked for, and of each
+// value of the sweep.
+func (r *replayer) setScenarios() {
+	base := scenario{order: r.o.Order}
+	for i := range r.o.Changes {
+		if c := &r.o.Changes[i]; c.Kind == Timeout {
+			r.timeout = timeoutTally{change: c, minutes: map[int64]float64{}}
+		}
+	}
+	for i, d := range r.a.deps {
+		plan := r.a.depPlan(d)
+		for _, c := range r.o.Changes {
+			if d.name.matches(c.Name) {
+				plan.change(c)
+			}
+		}
+		base.plans = append(base.plans, plan)
+		if plan.attempts > 1 || plan.hedge > 0 {
+			r.pools[int32(i)] = new(attemptPools)
+		}
+	}
+	r.scenarios = []scenario{base}
+	if s := r.o.Sweep; s != nil {
+		for _, ceiling := range s.Values() {
+			one := scenario{order: base.order, plans: slices.Clone(base.plans)}
+			for i, d := range r.a.deps {
+				if d.name.matches(s.Name) {
+					one.plans[i].ceiling = ceiling
+				}
+			}
+			r.scenarios = append(r.scenarios, one)
+		}
+	}
+}
+
+// depPlan is what the policy makes of the calls to a dependency. Under fixed
+// timeouts a ceiling that no rule gives is none: whoever wants to know what
+// waiting does writes no ceiling. Under the shared deadline it is the measured one.
+func (a *Analysis) depPlan(d *depTable) depPlan {
+	plan := depPlan{required: d.required, factor: 1, now: d.recordedTimeout()}
+	if d.fixed != nil {
+		plan.now = d.fixed.value
+	}
+	policy := a.opts.Policy
+	if policy == nil {
+		return plan
+	}
+	plan.policed = true
+	if policy.Timeouts == SharedDeadline {
+		plan.shared = true
+		if d.minimumInForce != nil {
+			plan.minimum = *d.minimumInForce
+		}
+		if d.ceilingInForce != nil {
+			plan.ceiling = *d.ceilingInForce
+		}
+	}
+	rule := d.rule
+	if rule == nil {
+		return plan
+	}
+	if rule.Ceiling != nil {
+		plan.ceiling = *rule.Ceiling
+	}
+	if safe, _ := d.repeatable(); safe {
+		plan.hedge = rule.HedgeAfter
+		if rule.Attempts > 1 || rule.Lines["attempts"] > 0 {
+			plan.attempts, plan.base, plan.on = rule.Attempts, rule.RetryBase, rule.RetryOn
+		}
+	}
+	return plan
+}
+
+// change applies a what-if.
+func (p *depPlan) change(c Change) {
+	switch c.Kind {
+	case Slower:
+		p.factor *= c.Factor
+	case Faster:
+		p.factor /= c.Factor
+	case Without:
+		p.without = true
+	case Failing:
+		p.failing = c.Share
+	case Timeout:
+		p.ceiling = c.Timeout
+	}
+}
+
+// learn takes from a request what draws rest on.
+func (r *replayer) learn(q *request, g *record) {
+	for k := range q.calls {
+		c := &q.calls[k]
+		if pool := r.pools[c.dep]; pool != nil {
+			for i := range c.attempts {
+				if t := &c.attempts[i]; !t.unfinished && t.hidden == 0 && t.outcome != Skipped && t.outcome != Unfinished {
+					pool.add(r.seed, q, t)
+				}
+			}
+		}
+	}
+	r.timeout.learn(r, q)
+	if q.table == nil {
+		return
+	}
+	t := r.routes[q.table]
+	if t == nil {
+		t = &replayRoute{table: q.table, sums: make([]scenarioSum, len(r.scenarios)), theory: map[bitset]*branches{}}
+		r.routes[q.table] = t
+	}
+	if q.failed {
+		if q.tailed {
+			t.errorTails.Add(q.tail)
+		}
+		return
+	}
+	h := hash(r.seed, replayKey{q.trace, q.span}, q.span, drawPlace, 0)
+	if t.donors.takes(h, donorKeep) {
+		if r.a.record(q, g); g.donates() {
+			t.donors.add(h, donorKeep, g.clone())
+		}
+	}
+}
+
+// replay replays a request under every scenario.
+func (r *replayer) replay(q *request, g *record, p *player) {
+	if q.table == nil {
+		return
+	}
+	t := r.routes[q.table]
+	p.replayRoute = t
+	r.a.record(q, g)
+	if g.timed {
+		t.timed++
+	}
+	t.observe(q, g)
+	r.observe(q, g)
+	t.branch(g)
+	played := g
+	if r.o.Order != AsRecorded {
+		played = g.arrange(r.o.Order, p)
+	}
+	for i := range t.sums {
+		sc := &r.scenarios[i]
+		var deps [2][]depTally
+		if i == 0 {
+			deps = r.would
+		}
+		low := p.play(played, sc, worst)
+		t.sums[i].count(p, worst, deps[worst])
+		high := low
+		if low.ranged {
+			high = p.play(played, sc, best)
+		}
+		t.sums[i].count(p, best, deps[best])
+		t.sums[i].add(g, low, high)
+		if i == 0 {
+			r.timeout.add(r, g, low, high)
+		}
+	}
+}
+
+// sortedRoutes are the routes by name.
+func (r *replayer) sortedRoutes() []*replayRoute {
+	var list []*replayRoute
+	for _, t := range r.a.routes {
+		if r.routes[t] != nil {
+			list = append(list, r.routes[t])
+		}
+	}
+	slices.SortFunc(list, func(x, y *replayRoute) int {
+		return cmp.Or(cmp.Compare(x.table.key.service, y.table.key.service), cmp.Compare(x.table.key.route, y.table.key.route), cmp.Compare(x.table.key.split, y.table.key.split))
+	})
+	return list
+}

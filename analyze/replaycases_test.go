@@ -1,0 +1,511 @@
+package analyze
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"overrun/ingest"
+)
+
+// Worked cases of the replay, from seeds.md and spec.md; 1 unit = 1 ms.
+
+// replayed replays a dump, which has one route.
+func replayed(t *testing.T, dump *ingest.Dump, rules string, o ReplayOptions) (*ReplayReport, *ReplayRoute) {
+	t.Helper()
+	options := Options{}
+	if rules != "" {
+		options.Policy = policy(t, rules)
+	}
+	r, err := Run(dump, options).Replay(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Routes) != 1 {
+		t.Fatalf("%d routes, want 1", len(r.Routes))
+	}
+	return r, &r.Routes[0]
+}
+
+// chainShape is a request of seeds.md, section 1: A, then B, then C, then 20 ms of
+// own work.
+func chainShape(a, b, c float64) string {
+	return fmt.Sprintf(`
+R - 0 %v k=SERVER s=front
+A R 0 %v k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+B R %[2]v %[3]v k=CLIENT s=front a=http.request.method=GET a=peer.service=b a=http.response.status_code=200
+C R %[3]v %v k=CLIENT s=front a=http.request.method=GET a=peer.service=c a=http.response.status_code=200
+`, a+b+c+20, a, a+b, a+b+c)
+}
+
+// sharedDeadline is the table of seeds.md, section 1.
+const sharedDeadline = `
+deadlines: [{deadline: 200ms, reserve: 20ms}]
+dependencies:
+- {callee: a, minimum: 10ms, ceiling: 50ms}
+- {callee: b, minimum: 30ms, ceiling: 110ms}
+- {callee: c, minimum: 25ms, ceiling: 60ms, required: false}
+`
+
+// fixedSplit is the split of it that breaks.
+const fixedSplit = `
+timeouts: fixed
+deadlines: [{deadline: 200ms}]
+dependencies:
+- {callee: a, ceiling: 40ms}
+- {callee: b, ceiling: 100ms}
+- {callee: c, ceiling: 40ms, required: false}
+`
+
+func TestReplayChain(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		a, b, c float64
+		policy  string
+		end     time.Duration
+		ended   Ended
+		skipped int
+	}{
+		{"shared deadline", 10, 105, 25, sharedDeadline, ms(160), Complete, 0},
+		{"shared deadline, late B", 48, 108, 30, sharedDeadline, ms(176), PartlyOK, 1},
+		{"fixed split", 10, 105, 25, fixedSplit, ms(110), Failed, 0}, // cut at 10 + 100, and no error tail was recorded
+		{"fixed split, fast", 10, 95, 25, fixedSplit, ms(150), Complete, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, r := replayed(t, worked(t, chainShape(row.a, row.b, row.c)), row.policy, ReplayOptions{})
+			m := r.Replayed
+			latency, counts := m.Latency, []int{m.Complete, m.Partial, m.Failed}
+			if row.ended == Failed {
+				latency = m.LatencyFailed
+			}
+			want(t, "end", *latency.P50.Point, row.end)
+			want(t, "complete, partial, failed", counts, map[Ended][]int{Complete: {1, 0, 0}, PartlyOK: {0, 1, 0}, Failed: {0, 0, 1}}[row.ended])
+			want(t, "skipped", m.Skipped, row.skipped)
+			want(t, "ranges", []int{m.Drawn, m.Bounded}, []int{0, 0})
+		})
+	}
+}
+
+// TestReplayDonor: 2 chains whose B is cut at 100 by a fixed timeout, and 30
+// that are whole. With a longer timeout B takes what the curve says beyond 100 (105,
+// in all of the answers there), C comes from a donor: 25, and 20 of own work.
+func TestReplayDonor(t *testing.T) {
+	const failing = `
+R - 0 115 k=SERVER s=front st=ERROR
+A R 0 10 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+B R 10 110 k=CLIENT s=front a=http.request.method=GET a=peer.service=b a=error.type=timeout st=ERROR
+`
+	var shapes []string
+	for range 30 {
+		shapes = append(shapes, chainShape(10, 60, 25))
+	}
+	shapes = append(shapes, chainShape(10, 105, 25), failing, failing)
+	r, route := replayed(t, worked(t, shapes...), "", ReplayOptions{Seed: 3, Changes: []Change{{Kind: Timeout, Name: "b", Timeout: ms(2000)}}})
+	want(t, "observed", []int{route.Observed.Complete, route.Observed.Failed, route.Observed.Cut}, []int{31, 2, 2})
+	m := route.Replayed
+	want(t, "replayed", []int{m.Complete, m.Failed, m.Cut, m.Drawn, m.Bounded}, []int{33, 0, 0, 2, 0})
+	want(t, "saved", []int{route.Saved.Worst, route.Saved.Best}, []int{2, 2})
+	want(t, "calls", []int{route.Observed.Calls, m.Calls}, []int{3*31 + 2*2, 3 * 33})
+	// 10 + 105 + 25 + 20: what the whole one takes, and now the failed ones.
+	want(t, "the slowest", *m.Latency.P999.Point, ms(160))
+	want(t, "of all 33, the slowest three", *m.Latency.P95.Point, ms(160))
+	if r.Timeout == nil {
+		t.Fatal("no answer about the timeout")
+	}
+	want(t, "calls to b", r.Timeout.Calls, 33)
+	// Bound now: (30 * 60 + 105 + 2 * 100) / 33; then (30 * 60 + 3 * 105) / 33.
+	want(t, "bound", []time.Duration{r.Timeout.BoundNow, r.Timeout.BoundThen, r.Timeout.BoundAll}, []time.Duration{ms(2105) / 33, ms(2115) / 33, ms(2000)})
+	// 33 calls in 33 requests; sampling is not known: per 100 requests a second.
+	if got := r.Timeout.WorkersAll; !r.Timeout.Per100 || math.Abs(got-200) > 1e-9 {
+		t.Errorf("workers if b answers no more: %v, want 200 for every 100 requests a second", got)
+	}
+}
+
+// TestReplayRange: every cut is at one value, and no answer takes longer: how long
+// the cut ones would have taken is not known.
+func TestReplayRange(t *testing.T) {
+	const failing = `
+R - 0 115 k=SERVER s=front st=ERROR
+A R 0 10 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+B R 10 110 k=CLIENT s=front a=http.request.method=GET a=peer.service=b a=error.type=timeout st=ERROR
+`
+	var shapes []string
+	for range 30 {
+		shapes = append(shapes, chainShape(10, 60, 25))
+	}
+	shapes = append(shapes, failing, failing, failing)
+	_, route := replayed(t, worked(t, shapes...), "", ReplayOptions{Changes: []Change{{Kind: Timeout, Name: "b", Timeout: ms(2000)}}})
+	want(t, "saved", []int{route.Saved.Worst, route.Saved.Best}, []int{0, 3})
+	want(t, "ranges", route.Replayed.Bounded, 3)
+	want(t, "failed at the worst and the best", []int{route.Replayed.Failed, route.ReplayedAtBest.Failed}, []int{3, 0})
+	want(t, "failed, at the worst: 10, 2000 of waiting, 5 after it", *route.Replayed.LatencyFailed.P50.Point, ms(2015))
+	want(t, "at the best: 10, 100, 25 of a donor, 20", *route.ReplayedAtBest.Latency.P999.Point, ms(155))
+
+	// Without a request that got so far there is no donor either.
+	_, route = replayed(t, worked(t, failing, failing), "", ReplayOptions{Changes: []Change{{Kind: Timeout, Name: "b", Timeout: ms(2000)}}})
+	want(t, "ranges without a donor", route.Replayed.Bounded, 2)
+	want(t, "saved without a donor", []int{route.Saved.Worst, route.Saved.Best}, []int{0, 2})
+}
+
+// TestReplayLearnsOrder: two independent pairs of calls, a1 then a2, b1 then b2. b1
+// ten times faster moves b2, and a2 not, although in many traces a2 also began
+// after b1 had ended.
+func TestReplayLearnsOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	some := func(from, to int) float64 { return float64(from*1000+rng.IntN((to-from)*1000)) / 1000 }
+	var shapes []string
+	var truth []float64
+	end := func(a1, a2, b1, b2 float64) float64 { return max(a1+1+a2, b1+2+b2) + 5 }
+	shape := func(a1, a2, b1, b2 float64) string {
+		line := func(name string, from, to float64) string {
+			return fmt.Sprintf("%s R %.3f %.3f k=CLIENT s=front a=http.request.method=GET a=peer.service=%[1]s a=http.response.status_code=200\n", name, from, to)
+		}
+		return fmt.Sprintf("\nR - 0 %.3f k=SERVER s=front\n", end(a1, a2, b1, b2)) +
+			line("a1", 0, a1) + line("a2", a1+1, a1+1+a2) + line("b1", 0, b1) + line("b2", b1+2, b1+2+b2)
+	}
+	timing := 0
+	for range 200 {
+		a1, a2, b1, b2 := some(20, 80), some(5, 40), some(20, 80), some(5, 40)
+		shapes = append(shapes, shape(a1, a2, b1, b2))
+		truth = append(truth, end(a1, a2, b1/10, b2))
+		if b1 <= a1+1 { // in this trace a2 seems to wait for b1, too
+			timing++
+		}
+	}
+	check := func(shapes []string, name string, exact bool) {
+		dump := worked(t, shapes...)
+		a := Run(dump, Options{})
+		r, p := startReplay(t, a, ReplayOptions{Changes: []Change{{Kind: Faster, Name: "b1", Factor: 10}}})
+		var g record
+		wrong, k := 0, 0
+		r.visit(func(q *request) {
+			p.replayRoute = r.routes[q.table]
+			a.record(q, &g)
+			got := p.play(&g, &r.scenarios[0], worst).end
+			if d := got - ms(truth[k]); d > time.Microsecond || d < -time.Microsecond {
+				wrong++
+			}
+			k++
+		})
+		if exact && wrong > 0 {
+			t.Errorf("%s: %d of %d replays are wrong", name, wrong, k)
+		}
+		if !exact && wrong == 0 {
+			t.Errorf("%s: all %d replays are right: the case shows nothing", name, k)
+		}
+	}
+	if timing < 20 {
+		t.Fatalf("only in %d requests does a2 begin after b1: the case shows nothing", timing)
+	}
+	check(shapes, "learned from 200 requests", true)
+	// One trace at a time shows an order that is none.
+	wrong := false
+	for i := range shapes[:40] {
+		a := Run(worked(t, shapes[i]), Options{})
+		r, err := a.Replay(ReplayOptions{Changes: []Change{{Kind: Faster, Name: "b1", Factor: 10}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := *r.Routes[0].Replayed.Latency.P50.Point
+		wrong = wrong || got-ms(truth[i]) > time.Microsecond || got-ms(truth[i]) < -time.Microsecond
+		if !slices.Contains(r.Routes[0].Warnings, OrderByTiming) {
+			t.Errorf("request %d: no warning that its own times decide", i)
+		}
+	}
+	if !wrong {
+		t.Error("the order seen in one trace is right everywhere: the case shows nothing")
+	}
+}
+
+// TestReplayNeverRepeatsWrites: a POST without safe: true has its one attempt,
+// whatever the policy says; a GET next to it is repeated.
+func TestReplayNeverRepeatsWrites(t *testing.T) {
+	shape := func(method string) string {
+		return fmt.Sprintf(`
+R - 0 100 k=SERVER s=front
+A R 0 80 k=CLIENT s=front a=http.request.method=%s a=peer.service=a a=http.response.status_code=503 st=ERROR
+`, method)
+	}
+	for _, row := range []struct {
+		method, rule  string
+		attempts, ask int
+	}{
+		{"POST", "attempts: 3", 1, 3},
+		{"POST", "hedge_after: 10ms", 1, 2},
+		{"POST", "attempts: 3, safe: true", 3, 3},
+		{"POST", "hedge_after: 10ms, safe: true", 2, 2},
+		{"GET", "attempts: 3", 3, 3},
+		{"GET", "hedge_after: 10ms", 2, 2},
+		{"PUT", "attempts: 3", 1, 3},
+		{"DELETE", "attempts: 3", 1, 3},
+	} {
+		r, route := replayed(t, worked(t, shape(row.method)), "timeouts: fixed\ndependencies: [{callee: a, required: false, "+row.rule+"}]", ReplayOptions{})
+		name := row.method + ", " + row.rule
+		want(t, name+": attempts", route.Replayed.Attempts, row.attempts)
+		want(t, name+": attempts at the bottom", r.Dependencies[0].Bottom, row.attempts)
+		want(t, name+": warns", slices.Contains(r.Dependencies[0].Warnings, NotRepeatable), row.attempts < row.ask)
+	}
+}
+
+// TestReplayBottom: three levels with two attempts each make up to eight calls at
+// the bottom.
+func TestReplayBottom(t *testing.T) {
+	const shape = `
+R - 0 100 k=SERVER s=front
+a R 5 95 k=CLIENT s=front a=http.request.method=GET a=peer.service=mid a=http.response.status_code=200
+M a 10 90 k=SERVER s=mid
+b M 15 85 k=CLIENT s=mid a=http.request.method=GET a=peer.service=low a=http.response.status_code=200
+L b 20 80 k=SERVER s=low
+c L 25 75 k=CLIENT s=low a=http.request.method=GET a=peer.service=store a=http.response.status_code=200
+`
+	a := Run(worked(t, shape), Options{Policy: policy(t, "timeouts: fixed\ndependencies: [{attempts: 2}]")})
+	r, err := a.Replay(ReplayOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, d := range r.Dependencies {
+		got[d.Callee] = d.Bottom
+		want(t, d.Callee+" warns", slices.Contains(d.Warnings, RetriesMultiply), d.Callee != "mid")
+	}
+	want(t, "attempts at the bottom", got, map[string]int{"mid": 2, "low": 4, "store": 8})
+}
+
+func TestSlackAndSavedBy(t *testing.T) {
+	// a then b, c beside them; 10 ms of own work at the end. The request waits
+	// for b and c: c could take 15 longer, a and b nothing.
+	shape := func(a, b, c float64) string {
+		return fmt.Sprintf(`
+R - 0 %v k=SERVER s=front
+a R 0 %v k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+b R %v %v k=CLIENT s=front a=http.request.method=GET a=peer.service=b a=http.response.status_code=200
+c R 0 %v k=CLIENT s=front a=http.request.method=GET a=peer.service=c a=http.response.status_code=200
+`, max(a+5+b, c)+10, a, a+5, a+5+b, c)
+	}
+	var shapes []string
+	for i := range 40 { // so that an order can be learned: c ends anywhere, also after b
+		shapes = append(shapes, shape(20, 30, float64(10+2*i)))
+	}
+	slow := shape(20, 95, 105) // takes 130: late at 125 by 5. b at its p50 of 30 would end it at 115, as c holds it
+	shapes = append(shapes, slow)
+	dump := worked(t, shapes...)
+	a := Run(dump, Options{Deadline: ms(125)})
+	views := a.Views(dump.Traces[40])
+	slack := map[string]time.Duration{}
+	for _, c := range views[0].Calls {
+		slack[c.Callee] = *c.Slack
+	}
+	want(t, "slack", slack, map[string]time.Duration{"a": 0, "b": 0, "c": ms(15)})
+	i := slices.IndexFunc(a.Report.Findings, func(f Finding) bool { return f.Code == RequestLate })
+	if i < 0 {
+		t.Fatal("no request is late")
+	}
+	want(t, "saved by", a.Report.Findings[i].Examples[0].SavedBy, []string{"b GET"})
+
+	// At 114 nothing alone would do: b leaves 115, a ends no sooner than it is used to.
+	a = Run(dump, Options{Deadline: ms(114)})
+	i = slices.IndexFunc(a.Report.Findings, func(f Finding) bool { return f.Code == RequestLate })
+	want(t, "saved by", a.Report.Findings[i].Examples[0].SavedBy, []string{})
+
+	// A call that nobody waited for has no slack to speak of.
+	dump = worked(t, `
+R - 0 50 k=SERVER s=front
+a R 0 80 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+`)
+	if v := Run(dump, Options{}).Views(dump.Traces[0]); v[0].Calls[0].Slack != nil {
+		t.Errorf("slack of a call that outlives its request = %v, want none", *v[0].Calls[0].Slack)
+	}
+}
+
+// TestSlackIsExact: a call that is longer by its slack leaves the end of its request
+// where it was, and one that is longer by 1 ns more moves it by that.
+func TestSlackIsExact(t *testing.T) {
+	for name, maker := range map[string]func() *ingest.Dump{
+		"three levels": func() *ingest.Dump { return &ingest.Dump{Traces: benchTraces(100)} },
+		"very many calls": func() *ingest.Dump {
+			rng := rand.New(rand.NewPCG(5, 5))
+			var r simRequest
+			for i := range 600 {
+				c := simCall{gap: time.Duration(rng.IntN(1e6)), latency: time.Duration(rng.IntN(1e7))}
+				if i > 0 {
+					c.waits = []int{rng.IntN(i)}
+				}
+				r.calls = append(r.calls, c)
+			}
+			r.tail = ms(3)
+			return &ingest.Dump{Traces: []*ingest.Trace{r.trace(0)}}
+		},
+	} {
+		a := Run(maker(), Options{})
+		var g record
+		checked := 0
+		a.each(func(q *request) {
+			if q.table == nil {
+				return
+			}
+			a.record(q, &g)
+			ends := make([]time.Duration, len(g.pieces))
+			for i, room := range g.slack() {
+				longer := func(by time.Duration) time.Duration {
+					return g.endWith(ends, func(p *piece) time.Duration {
+						if p == &g.pieces[i] {
+							return p.length + by
+						}
+						return p.length
+					})
+				}
+				if room < 0 {
+					room = time.Hour
+					if longer(room) != q.duration {
+						t.Fatalf("%s: piece %d holds nobody up, but moves the end", name, i)
+					}
+					continue
+				}
+				checked++
+				if longer(room) != q.duration || longer(room+1) != q.duration+1 {
+					t.Fatalf("%s: slack %v of piece %d: the end moves by %v, and with 1 ns more by %v", name, room, i, longer(room)-q.duration, longer(room+1)-q.duration)
+				}
+			}
+		})
+		if checked < 100 {
+			t.Errorf("%s: %d calls: the test is broken", name, checked)
+		}
+	}
+}
+
+// TestSurvival compares the curve with the textbook's table: remission of 21 patients
+// with 6-MP, Freireich et al. 1963, as in Klein, Moeschberger, Survival Analysis,
+// 2nd ed. 2003, table 4.1B.
+func TestSurvival(t *testing.T) {
+	var s Sample
+	for _, d := range []time.Duration{6, 6, 6, 7, 10, 13, 16, 22, 23} {
+		s.Add(d)
+	}
+	for _, d := range []time.Duration{6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35} {
+		s.AddCut(d)
+	}
+	c := s.survival()
+	want(t, "times", c.at, []time.Duration{6, 7, 10, 13, 16, 22, 23})
+	for i, left := range []float64{0.857, 0.807, 0.753, 0.690, 0.627, 0.538, 0.448} {
+		if math.Abs(c.left[i]-left) > 0.0005 {
+			t.Errorf("share beyond %v = %.3f, want %.3f", c.at[i], c.left[i], left)
+		}
+	}
+	// Beyond 13 there is .690: a draw at u lands where the curve falls to u * .690.
+	for _, row := range []struct {
+		d    time.Duration
+		u    float64
+		want time.Duration
+		ok   bool
+	}{{13, 0.95, 16, true}, {13, 0.85, 22, true}, {13, 0.70, 23, true}, {13, 0.60, 23, false}, {23, 0.99, 23, false}, {40, 0.5, 40, false}, {0, 0.99, 6, true}} {
+		if got, ok := c.beyond(row.d, row.u); got != row.want || ok != row.ok {
+			t.Errorf("beyond(%v, %v) = %v, %v, want %v, %v", row.d, row.u, got, ok, row.want, row.ok)
+		}
+	}
+}
+
+// TestBootstrap compares the exact bootstrap with one that draws.
+func TestBootstrap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	const rounds = 20_000
+	for _, row := range []struct{ n, k int }{{40, 3}, {200, 31}, {200, 199}, {1000, 20}} {
+		counts, ranks := make([]int, rounds), make([]int, rounds)
+		for i := range rounds {
+			times := make([]int, row.n) // how often each of the sorted values was drawn
+			for range row.n {
+				times[rng.IntN(row.n)]++
+			}
+			for _, n := range times[:row.k] {
+				counts[i] += n
+			}
+			for sum, j := 0, 0; sum < row.k; j++ {
+				sum += times[j]
+				ranks[i] = j + 1
+			}
+		}
+		slices.Sort(counts)
+		slices.Sort(ranks)
+		// Between the drawn quantiles half a percent below and above.
+		near := func(what string, got int, drawn []int, at float64) {
+			if low, high := drawn[int((at-.005)*rounds)], drawn[int((at+.005)*rounds)]; got < low || got > high {
+				t.Errorf("%s of %d of %d = %d, drawing gives %d to %d", what, row.k, row.n, got, low, high)
+			}
+		}
+		low, high := bootstrapCount(row.n, row.k)
+		near("low end", low, counts, .025)
+		near("high end", high, counts, .975)
+		low, high = bootstrapRanks(row.n, row.k)
+		near("low rank", low, ranks, .025)
+		near("high rank", high, ranks, .975)
+	}
+}
+
+func TestReplayRefuses(t *testing.T) {
+	dump := worked(t, chainShape(10, 60, 25))
+	for _, row := range []struct {
+		name string
+		o    ReplayOptions
+		want string
+	}{
+		{"unknown name", ReplayOptions{Changes: []Change{{Kind: Slower, Name: "d", Factor: 2}}}, `--slower d: no call goes to "d": callees are ["a" "b" "c"]`},
+		{"unknown name of a sweep", ReplayOptions{Sweep: &Sweep{Name: "d", From: 1, To: 2, Step: 1}}, `--sweep ceiling:d: no call goes to "d"`},
+	} {
+		r, err := Run(dump, Options{}).Replay(row.o)
+		if err == nil || r != nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: Replay = %v, %v, want no replay, and %q", row.name, r, err, row.want)
+		}
+	}
+}
+
+func TestRetriesOn(t *testing.T) {
+	for _, row := range []struct {
+		on   string // in the policy
+		code string // of the answer
+		want int    // attempts
+	}{
+		{"", "503", 2}, {"", "400", 2}, {"[503]", "503", 2}, {"[503]", "400", 1}, {"[unavailable]", "503", 2},
+		{"[unavailable]", "500", 1}, {"[timeout]", "503", 1}, {"[error]", "500", 2},
+	} {
+		shape := fmt.Sprintf(`
+R - 0 100 k=SERVER s=front
+A R 0 10 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=%s st=ERROR
+`, row.code)
+		rules := "timeouts: fixed\ndependencies: [{callee: a, required: false, attempts: 2"
+		if row.on != "" {
+			rules += ", retry: {base: 1ms, on: " + row.on + "}"
+		}
+		_, route := replayed(t, worked(t, shape), rules+"}]", ReplayOptions{})
+		want(t, row.on+" after "+row.code, route.Replayed.Attempts, row.want)
+	}
+}
+
+// TestTimeoutAnswerWeighted: weights that are known say how many calls there were,
+// and recorded attempts how long a worker is bound at the worst.
+func TestTimeoutAnswerWeighted(t *testing.T) {
+	const shape = `
+R - 0 100 k=SERVER s=front
+a R 5 25 k=CLIENT s=front a=http.request.method=GET a=peer.service=b a=http.response.status_code=503 st=ERROR
+b R 35 55 k=CLIENT s=front a=http.request.method=GET a=peer.service=b a=http.response.status_code=200 a=http.request.resend_count=1
+`
+	dump := worked(t, shape, shape, shape)
+	for _, trace := range dump.Traces {
+		trace.ID[9] = 0xff // its random part is above the threshold
+		for i := range trace.Spans {
+			trace.Spans[i].TraceState = "ot=th:8" // half of all: weight 2
+		}
+	}
+	r, err := Run(dump, Options{}).Replay(ReplayOptions{Changes: []Change{{Kind: Timeout, Name: "b", Timeout: ms(500)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := r.Timeout
+	// 3 calls of weight 2 in the one minute: 0.1 a second. 50 ms each, and with two
+	// attempts of 500 ms a second: 0.005 and 0.1 workers.
+	if a.Per100 || math.Abs(a.Arrivals-.1) > 1e-12 || math.Abs(a.WorkersNow-.005) > 1e-12 || math.Abs(a.WorkersAll-.1) > 1e-12 || a.Attempts != 2 {
+		t.Errorf("%+v, want 0.1 calls a second, 0.005 and 0.1 workers", *a)
+	}
+}
