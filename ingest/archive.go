@@ -117,8 +117,8 @@ func (f *source) untar(wrappings int) (refused string) {
 func (f *source) unzip(wrappings int) (refused string) {
 	r, size := io.ReaderAt(&diskReader{source: f}), f.size
 	if f.disk == nil {
-		packed := f.fill(nil, maxValue)
-		if len(packed) >= maxValue {
+		packed := f.fill(nil, f.largest)
+		if len(packed) >= f.largest {
 			return tooLong + ", and not a file of its own: unpack it first"
 		}
 		r, size = bytes.NewReader(packed), int64(len(packed))

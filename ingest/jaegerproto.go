@@ -56,7 +56,7 @@ func (f *source) readJaegerSpans() {
 			f.send(unit{decode: (*worker).jaegerSpans, data: buf, base: base})
 			base, buf = f.offset, f.buffer()
 		}
-		if why != "" && (why != endOfInput || field.wire != wireLength || field.from == 0) || len(buf)+end > maxValue {
+		if why != "" && (why != endOfInput || field.wire != wireLength || field.from == 0) || len(buf)+end > f.largest {
 			if why == "" || why == endOfInput {
 				why = tooLong
 			}
@@ -71,7 +71,7 @@ func (f *source) readJaegerSpans() {
 
 // readJaegerBatch reads one Batch, which is held whole: its process comes last.
 func (f *source) readJaegerBatch() {
-	buf := f.fill(f.buffer(), maxValue)
+	buf := f.fill(f.buffer(), f.largest)
 	u := unit{decode: (*worker).jaegerBatch, data: buf, tail: f.broken}
 	if f.broken == "" {
 		u.tail = tooLong

@@ -111,6 +111,7 @@ type job struct {
 	bytes    []int64      // read, by file
 	done     atomic.Int64 // bytes read, in all
 	total    int64
+	largest  int          // value or message that is held in memory, bytes
 	spans    atomic.Int64 // decoded, by workers
 	err      error        // what ends the run
 	inFlight budget
@@ -137,6 +138,10 @@ func newJob(ctx context.Context, inputs []input, o Options) *job {
 	most := maxInFlight
 	if o.Memory > 0 {
 		most = int(min(maxInFlight, o.Memory/16))
+	}
+	j.largest = maxValue
+	if o.Memory > 0 {
+		j.largest = int(min(maxValue, max(o.Memory/8, 1<<20)))
 	}
 	j.inFlight.init(most)
 	j.free.most = most

@@ -121,9 +121,9 @@ func (f *source) begin(buf []byte) ([]byte, int64) {
 		return buf, base
 	}
 	at := bytes.IndexByte(buf, '\n')
-	for at < 0 && f.broken == "" && len(buf) < maxValue {
+	for at < 0 && f.broken == "" && len(buf) < f.largest {
 		from := len(buf)
-		buf = f.fill(buf, min(maxValue, 2*from))
+		buf = f.fill(buf, min(f.largest, 2*from))
 		if at = bytes.IndexByte(buf[from:], '\n'); at >= 0 {
 			at += from
 		}

@@ -12,7 +12,8 @@ import (
 
 const (
 	// maxValue is the largest JSON value or message in bytes that is held in
-	// memory whole. What is longer is read up to here and then skipped.
+	// memory whole; an eighth of Options.Memory if that is less. What is longer is
+	// read up to here and then skipped.
 	maxValue = 256 << 20
 	// blockSize is about how many bytes a worker gets at a time.
 	blockSize = 512 << 10
@@ -118,13 +119,13 @@ func (f *source) readText() {
 			f.pass(unit{decode: (*worker).text, data: append(buf[:at], closing...), base: base, lead: lead})
 			base = end - int64(len(rest))
 			buf, count, seen, lead = rest, brackets{}, 0, len(opening)
-		case len(buf) >= maxValue:
+		case len(buf) >= f.largest:
 			f.pass(unit{decode: (*worker).text, data: buf, base: base, lead: lead, tail: tooLong})
 			f.skipLines()
 			base = f.offset
 			buf, count, seen, lead = f.buffer(), brackets{}, 0, 0
 		}
-		buf = f.fill(buf, min(maxValue, max(blockSize, 2*len(buf))))
+		buf = f.fill(buf, min(f.largest, max(blockSize, 2*len(buf))))
 	}
 	f.end(unit{decode: (*worker).text, data: buf, base: base, lead: lead, tail: f.broken})
 }
@@ -251,7 +252,7 @@ func (f *source) readChain() {
 			break
 		}
 		size := int64(binary.BigEndian.Uint32(buf[head:]))
-		if size > maxValue {
+		if size > int64(f.largest) {
 			f.send(unit{decode: (*worker).chain, data: buf[:head], base: base})
 			f.skip(size, tooLong)
 			base, buf = f.offset, f.buffer()
@@ -304,7 +305,7 @@ func (f *source) readBare() {
 			f.skip(math.MaxInt64, why)
 			return
 		}
-		if end > maxValue {
+		if end > f.largest {
 			f.send(unit{decode: (*worker).bare, data: buf, base: base})
 			f.skip(int64(end), tooLong)
 			base, buf = f.offset, f.buffer()

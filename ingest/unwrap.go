@@ -122,7 +122,7 @@ func (w *worker) unframe(packed []byte) (why string) {
 	if err != nil {
 		return "zstd: " + shortError(err)
 	}
-	for len(w.frame) < maxValue {
+	for len(w.frame) < w.largest {
 		if len(w.frame) == cap(w.frame) {
 			w.frame = append(w.frame, 0)[:len(w.frame)]
 		}
