@@ -215,6 +215,7 @@ func (a *Analysis) setMinimums() {
 		l := d.latency.Latency()
 		d.minimum, d.p95 = l.P50.Point, l.P95.Point
 		d.slow.expect(&l)
+		d.pile = d.openPile()
 		d.minimumInForce = d.minimum
 		if d.rule != nil && d.rule.Minimum != nil {
 			d.minimumInForce = d.rule.Minimum

@@ -1,12 +1,9 @@
 package analyze
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
-
-	"overrun/ingest"
 )
 
 // findTimeouts looks at what cut an attempt, and at what it cost to connect.
@@ -103,96 +100,144 @@ func (c *call) hedged() bool {
 	return slices.ContainsFunc(c.attempts, func(a attempt) bool { return a.hedge })
 }
 
-// A cutting is an attempt that its caller cut, as fixed timeouts are found by it.
-type cutting struct {
-	took    time.Duration
-	start   time.Duration  // offset in its request
-	toward  *time.Duration // end - deadline; nil without a deadline
-	request ingest.SpanID
-	example Example
-}
-
-// A pile is a fixed timeout that was found by its cuts.
+// A pile is the cuts of a dependency that may be a fixed timeout: those within one
+// window.
 type pile struct {
-	value  time.Duration // their median
-	cuts   []cutting     // in the window, by request
-	unsure bool          // it may be the deadline as well
+	low, high time.Duration // the window, both ends in it
+	value     time.Duration // the median of the cuts in it
+	cuts      int
+	requests  int       // that they are of
+	last      [24]byte  // trace and span of the last of those
+	starts    stretched // of the cut attempts, in their requests
+	toward    stretched // from their deadlines to their ends
 }
 
-// findPile looks for a fixed timeout among the cuts of a dependency: the
-// shortest window of max(2 ms, 2 %) that holds most of them, with at least 5
-// attempts of 3 requests, 60 % of the cuts, and at most 1 % of the answers longer;
-// where what is constant is the duration, not the instant.
-func (d *depTable) findPile() *pile {
-	cuts := d.cuttings
-	if len(cuts) < 5 {
-		return nil
+// stretched is the least and the greatest of some durations.
+type stretched struct {
+	low, high time.Duration
+	some      bool
+}
+
+func (s *stretched) add(d time.Duration) {
+	if !s.some {
+		*s = stretched{d, d, true}
 	}
-	slices.SortStableFunc(cuts, func(a, b cutting) int { return cmp.Compare(a.took, b.took) })
-	from, to := 0, 0
-	for i, j := 0, 0; i < len(cuts); i++ {
-		for j < len(cuts) && cuts[j].took-cuts[i].took <= pileWidth(cuts[i].took) {
+	s.low, s.high = min(s.low, d), max(s.high, d)
+}
+
+// openPile looks for the shortest window of max(2 ms, 2 %) that holds most of the
+// cuts of a dependency, and at least 60 % of them; nil: there is none.
+func (d *depTable) openPile() *pile {
+	type step struct {
+		at    time.Duration
+		below int // cuts before
+	}
+	var steps []step
+	all := 0
+	d.cuts.walk(func(m *moment) bool {
+		steps = append(steps, step{m.at, all})
+		all += m.of[answered].n
+		return true
+	})
+	steps = append(steps, step{below: all})
+	var p pile
+	for i, j := 0, 0; i+1 < len(steps); i++ {
+		for j+1 < len(steps) && steps[j].at-steps[i].at <= pileWidth(steps[i].at) {
 			j++
 		}
-		if n, best := j-i, to-from; n > best || n == best && cuts[j-1].took-cuts[i].took < cuts[to-1].took-cuts[from].took {
-			from, to = i, j
+		n, low, high := steps[j].below-steps[i].below, steps[i].at, steps[j-1].at
+		if n > p.cuts || n == p.cuts && high-low < p.high-p.low {
+			p.low, p.high, p.cuts = low, high, n
+			median := steps[i].below + P50.Rank(n)
+			k := i
+			for steps[k+1].below < median {
+				k++
+			}
+			p.value = steps[k].at
 		}
 	}
-	in := cuts[from:to]
-	requests := map[[24]byte]bool{}
-	for _, c := range in {
-		requests[[24]byte(slices.Concat(c.example.Trace[:], c.request[:]))] = true
-	}
-	if len(in) < 5 || len(requests) < 3 || 10*len(in) < 6*len(cuts) {
+	if p.cuts < 5 || 10*p.cuts < 6*all {
 		return nil
 	}
-	value := in[P50.Rank(len(in))-1].took
-	longer := d.latency.answersAbove(in[len(in)-1].took) - d.ranOn.answersAbove(in[len(in)-1].took)
+	p.cuts = 0 // they are counted as they come by
+	return &p
+}
+
+// holds reports whether a cut after so long is in the window.
+func (p *pile) holds(took time.Duration, binned bool) bool {
+	if binned {
+		took = middle(bucket(took))
+	}
+	return took >= p.low && took <= p.high
+}
+
+// add adds a cut attempt to the pile it is in.
+func (p *pile) add(r *request, t *attempt) {
+	p.cuts++
+	var id [24]byte
+	copy(id[:], r.trace[:])
+	copy(id[16:], r.span[:])
+	if p.requests == 0 || id != p.last { // attempts of one request come one after the other
+		p.requests++
+		p.last = id
+	}
+	p.starts.add(t.start)
+	if r.deadline != nil {
+		p.toward.add(t.end - r.deadline.budget)
+	}
+}
+
+// closePile decides whether the pile is a fixed timeout: at least 5 attempts of 3
+// requests, at most 1 % of the answers longer, and what is constant is the duration,
+// not the instant: else it may be the deadline as well (unclear).
+func (d *depTable) closePile() (fixed, unclear bool) {
+	p := d.pile
+	if p == nil || p.cuts < 5 || p.requests < 3 {
+		return false, false
+	}
+	longer := d.latency.answersAbove(p.high) - d.ranOn.answersAbove(p.high)
 	if 100*longer > d.latency.series[answered].n-d.ranOn.N() {
-		return nil
+		return false, false
 	}
-	p := &pile{value: value, cuts: slices.Clone(in)}
-	spread := func(of func(cutting) *time.Duration) bool {
-		var low, high *time.Duration
-		for _, c := range in {
-			v := of(c)
-			if v == nil {
-				continue
-			}
-			if low == nil || *v < *low {
-				low = v
-			}
-			if high == nil || *v > *high {
-				high = v
-			}
-		}
-		return low != nil && *high-*low > 3*pileWidth(value)
-	}
-	p.unsure = !spread(func(c cutting) *time.Duration { return &c.start }) && !spread(func(c cutting) *time.Duration { return c.toward })
-	return p
+	spread := func(s stretched) bool { return s.some && s.high-s.low > 3*pileWidth(p.value) }
+	fixed = spread(p.starts) || spread(p.toward)
+	return fixed, !fixed
 }
 
 // setPatterns finds what only all calls of a dependency show together.
 func (a *Analysis) setPatterns() {
 	for _, d := range a.deps {
-		if p := d.findPile(); p != nil && p.unsure {
-			d.unclear = true
-		} else {
-			d.fixed = p
+		fixed, unclear := d.closePile()
+		if d.unclear = unclear; fixed {
+			d.fixed = d.pile
 		}
 	}
 }
 
+// findFixed lists the attempts of a request that a fixed timeout cut.
+func (a *Analysis) findFixed(r *request) (list []found) {
+	for k := range r.calls {
+		c := &r.calls[k]
+		d := a.deps[c.dep]
+		if d.fixed == nil {
+			continue
+		}
+		for i := range c.attempts {
+			if t := &c.attempts[i]; t.cut() && d.fixed.holds(t.end-t.start, d.cuts.binned) {
+				value := d.fixed.value
+				list = append(list, found{code: FixedTimeout, to: d.name, example: exampleOfTry(r, c, i).with(Detail{Timeout: &value})})
+			}
+		}
+	}
+	return list
+}
+
+// cut reports whether the caller is known to have cut the attempt.
+func (t *attempt) cut() bool { return !t.unfinished && t.outcome.Cut() }
+
 // findPatterns lists the findings about a dependency as a whole.
 func (a *Analysis) findPatterns(dep int32) (list []found) {
 	d := a.deps[dep]
-	if d.fixed != nil {
-		for _, c := range d.fixed.cuts {
-			value := d.fixed.value
-			c.example.Detail = &Detail{Timeout: &value}
-			list = append(list, found{code: FixedTimeout, to: d.name, example: c.example})
-		}
-	}
 	if again := d.attempts - d.hedges; d.calls > 0 && 10*again > 11*d.calls && d.retried != nil {
 		list = append(list, found{code: RetryAmplified, to: d.name, example: d.retried.with(Detail{Attempts: again, Calls: d.calls})})
 	}

@@ -34,8 +34,9 @@ type depTable struct {
 	slow                slowTable
 	hedging             secondCopies
 	late                LateCalls
-	messaging           bool // calls are messages sent
-	cuttings            []cutting
+	messaging           bool   // calls are messages sent
+	cuts                Sample // how long attempts ran that their caller cut
+	pile                *pile  // of cuts; nil: there is none
 	timeouts            Sample // that client spans record for their calls
 	instances           map[string]*instanceTable
 	retried, hedgedAt   *Example // the worst call with several attempts
@@ -102,14 +103,8 @@ func (d *depTable) learn(r *request, k int) {
 		if t.timeout > 0 {
 			d.timeouts.Add(t.timeout)
 		}
-		took := t.end - t.start
-		if outcome.Cut() {
-			cut := cutting{took: took, start: t.start, request: r.span, example: exampleOfTry(r, c, i)}
-			if r.deadline != nil {
-				toward := t.end - r.deadline.budget
-				cut.toward = &toward
-			}
-			d.cuttings = append(d.cuttings, cut)
+		if t.cut() {
+			d.cuts.Add(t.end - t.start)
 		}
 		if t.hidden > 0 { // several tries in one span: not the latency of one
 			continue
@@ -142,11 +137,15 @@ func (d *depTable) recordedTimeout() time.Duration {
 	return *value
 }
 
-// survey adds a call to what rests on p95: how slow each instance of the callee is.
+// survey adds a call to what rests on all calls: how slow each instance of the callee
+// is, by p95; and cuts in one pile.
 func (d *depTable) survey(r *request, k int) {
 	c := &r.calls[k]
 	for i := range c.attempts {
 		t := &c.attempts[i]
+		if d.pile != nil && t.cut() && d.pile.holds(t.end-t.start, d.cuts.binned) {
+			d.pile.add(r, t)
+		}
 		if t.hidden > 0 || t.unfinished || !t.outcome.Answered() {
 			continue
 		}
@@ -239,6 +238,9 @@ func (s *summary) add(r *request) {
 		case LateAnyway:
 			s.a.deps[s.a.depOf[f.to]].lateCuts++
 		}
+	}
+	for _, f := range s.a.findFixed(r) {
+		s.file(f.to.caller, "", f.to.split, &f)
 	}
 	if r.weight != unknownWeight {
 		s.weighed++
