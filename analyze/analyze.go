@@ -146,6 +146,9 @@ func (a *Analysis) each(visit func(r *request)) {
 				}
 				if !r.loose() && !r.broken {
 					r.table = a.byRoute[r.number]
+					if r.table != nil && r.table.key == restRoute {
+						r.service, r.route, r.split = restOf, restOf, ""
+					}
 				}
 				visit(r)
 			}
@@ -176,10 +179,7 @@ func (a *Analysis) learn(r *request) {
 		return
 	}
 	if r.table == nil {
-		r.table = &routeTable{key: r.key(), index: map[uint64]int32{}, gaps: map[[2]int32]*Sample{},
-			gap: map[[2]int32]time.Duration{}, caps: map[int32]*Sample{}}
-		a.routeOf[r.table.key], a.byRoute[r.number] = r.table, r.table
-		a.routes = append(a.routes, r.table)
+		r.table = a.tableOf(r)
 	}
 	r.table.learn(r)
 }

@@ -104,6 +104,12 @@ func (a *Analysis) dependencyOf(c *call) int32 {
 			return dep
 		}
 	}
+	if len(a.deps) >= maxRows {
+		c.to = restDependency
+		if dep, ok = a.depOf[c.to]; ok {
+			return dep
+		}
+	}
 	dep = int32(len(a.deps))
 	a.depOf[c.to] = dep
 	a.deps = append(a.deps, a.newDep(c.to))

@@ -397,6 +397,9 @@ func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
 	if table.full {
 		r.Warnings = append(r.Warnings, ManyCallsNoUsual)
 	}
+	if table.key == restRoute {
+		r.Warnings = append(r.Warnings, ManyRows)
+	}
 	return r
 }
 
@@ -461,7 +464,8 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 	warn(TwoModes, d.Modes != nil)
 	warn(PileOfAnswers, d.Pile != nil)
 	warn(ConnectInRead, t.blind)
-	warn(ManyOperations, t.name.operation == otherOperations)
+	warn(ManyOperations, t.name.operation == otherOperations && t.name != restDependency)
+	warn(ManyRows, t.name == restDependency)
 	warn(HiddenRetries, t.hidden > 0)
 	warn(TimeoutUnclear, t.unclear)
 	warn(MinimumUnknown, t.minimumInForce == nil)

@@ -145,6 +145,7 @@ const (
 	HistogramValues  Warning = "histogram"        // beyond 2^20 values: quantiles within 0.1 %
 	ManyCallsNoUsual Warning = "usual-calls-untracked"
 	MinimumUnknown   Warning = "minimum-unknown"
+	ManyRows         Warning = "many-rows"           // the row holds what is left of very many rows
 	ManyOperations   Warning = "many-operations"     // the row holds what is left of very many operations
 	TimeoutUnclear   Warning = "timeout-or-deadline" // a pile of cuts that may be a fixed timeout or the deadline
 	ClusteredTail    Warning = "clustered-tail"      // most of the slowest answers come from one minute, trace or instance
@@ -185,6 +186,7 @@ var WarningText = map[Warning]string{
 	HistogramValues:  "more than 2^20 values: quantiles are exact to 0.1 %",
 	ManyCallsNoUsual: "requests with very many calls: calls that are usual but absent are not looked for",
 	MinimumUnknown:   "its minimum is not known: it counts 0 in the reserves of calls before it",
+	ManyRows:         "more than 20 000 names: the row holds all that are not told apart",
 	ManyOperations:   "this callee has more than 200 operations: the row holds all others together",
 	TimeoutUnclear:   "calls are cut after one and the same time: a fixed timeout or the deadline, the trace cannot tell",
 	ClusteredTail:    "over half of the slowest answers come from one minute, trace or instance: intervals of the tail are too narrow",
