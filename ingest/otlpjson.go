@@ -7,17 +7,37 @@ import (
 	"time"
 )
 
-// traces reads the array of ResourceSpans.
+// traces reads the array of ResourceSpans. One that cannot be read to its end
+// costs what is left of it, as long as its brackets are whole.
 func (t *jsonText) traces() bool {
 	if !t.open('[') {
 		return t.why == ""
 	}
 	for first := true; t.more(']', first); first = false {
-		if !t.resourceSpans() {
+		t.peek()
+		start := t.pos
+		if !t.resourceSpans() && !t.leave(start) {
 			return false
 		}
 	}
 	return t.why == ""
+}
+
+// leave goes on behind the value that begins at start, in which reading failed, and
+// notes what was not read of it. It returns false where the value has no end.
+func (t *jsonText) leave(start int) bool {
+	if t.why == endOfInput {
+		return false
+	}
+	failed, why := t.pos, t.why
+	t.pos, t.why = start, ""
+	if !t.skip() {
+		t.pos, t.why = failed, why
+		return false
+	}
+	t.unreadable(t.offsetOf(failed), int64(max(t.pos-failed, 0)), why)
+	t.saved = t.pos
+	return true
 }
 
 // resourceSpans reads one ResourceSpans. The resource may come after the
@@ -96,9 +116,12 @@ func (t *jsonText) scopes() (n int) {
 		return 0
 	}
 	for first := true; t.more(']', first); first = false {
-		if t.open('{') {
+		t.peek()
+		if start := t.pos; t.open('{') {
 			t.scopeSpans()
 			n++
+		} else if t.why != "" {
+			t.leave(start)
 		}
 	}
 	return n
@@ -151,8 +174,8 @@ func (t *jsonText) spanObject() {
 	t.peek()
 	start := t.pos
 	if !t.open('{') {
-		if t.why != "" && t.why != endOfInput {
-			t.badSpan(start)
+		if t.why != "" {
+			t.leave(start)
 		}
 		return
 	}
