@@ -339,7 +339,7 @@ func (x *routeTally) differences(y *routeTally) []Difference {
 	}
 	list = append(list, latencies(&x.latency, &y.latency, &x.answers, &y.answers)...)
 	for i := range categories {
-		if d := x.times[i].against(&y.times[i], timeOf(categories[i]), Times); x.times[i].sum != 0 || y.times[i].sum != 0 {
+		if d := x.times[i].against(&y.times[i], timeOf(categories[i]), Times); x.times[i].sum != (wide{}) || y.times[i].sum != (wide{}) {
 			list = append(list, d)
 		}
 	}
@@ -435,7 +435,7 @@ func (x *average) against(y *average, m Measure, unit Unit) Difference {
 		}
 		mean := of.mean()
 		to.Point = &mean
-		if to.Effective <= 1 {
+		if to.Effective < 2 {
 			return 0
 		}
 		v = of.variance()
@@ -453,7 +453,7 @@ func (x *average) against(y *average, m Measure, unit Unit) Difference {
 		point = 0
 	}
 	d.Difference.Point = &point
-	if d.Before.Effective <= 1 || d.After.Effective <= 1 {
+	if d.Before.Effective < 2 || d.After.Effective < 2 {
 		return d
 	}
 	p, half := welch(point, vx, d.Before.Effective, vy, d.After.Effective)

@@ -2,6 +2,8 @@ package analyze
 
 import (
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -100,7 +102,7 @@ func TestWelch(t *testing.T) {
 	of := func(list []float64) *average {
 		a := new(average)
 		for i, x := range list {
-			a.add(int64(i+1), unknownWeight, x+10) // a mean is not below 0
+			a.add(int64(i+1), unknownWeight, int64(math.Round(10*(x+10)))) // whole numbers, not negative
 		}
 		return a
 	}
@@ -109,8 +111,8 @@ func TestWelch(t *testing.T) {
 	d := x.mean() - y.mean()
 	p, half := welch(d, x.variance(), 10, y.variance(), 10)
 	near(t, "p", p, 0.07939, 5e-6)
-	near(t, "low", d-half, -3.3654832, 5e-7)
-	near(t, "high", d+half, 0.2054832, 5e-7)
+	near(t, "low", (d-half)/10, -3.3654832, 5e-7)
+	near(t, "high", (d+half)/10, 0.2054832, 5e-7)
 }
 
 // TestCorrect: the 15 p-values of Benjamini and Hochberg, J. R. Stat. Soc. B 57 (1995)
@@ -208,4 +210,27 @@ func TestBunch(t *testing.T) {
 	if w.effective() != 0 || !w.mixed() {
 		t.Errorf("weights known and unknown: effective %v", w.effective())
 	}
+}
+
+// TestExactSums: sums of products, against math/big.
+func TestExactSums(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var s wide
+	want := new(big.Int)
+	for range 1000 {
+		a, b, c := r.Uint64()>>r.IntN(64), r.Uint64()>>r.IntN(64), r.Uint64()>>r.IntN(64)
+		s.add(a, b, c)
+		p := new(big.Int).SetUint64(a)
+		p.Mul(p, new(big.Int).SetUint64(b)).Mul(p, new(big.Int).SetUint64(c))
+		want.Add(want, p)
+	}
+	got := new(big.Int)
+	for i := len(s) - 1; i >= 0; i-- {
+		got.Lsh(got, 64).Add(got, new(big.Int).SetUint64(s[i]))
+	}
+	if got.Cmp(want) != 0 {
+		t.Errorf("sum %v, want %v", got, want)
+	}
+	f, _ := new(big.Float).SetInt(want).Float64()
+	near(t, "as a float", s.float()/f, 1, 1e-12)
 }

@@ -17,48 +17,56 @@ import (
 // Kish, Survey Sampling, 1965, sections 5.4 and 8.2. Values of one trace are added
 // together. The zero value is empty.
 type bunch struct {
-	n, known int     // values; those of which the weight is known
-	weight   float64 // n where no weight is known
-	squares  float64 // of the traces before this one
-	single   float64 // squares as if each value were a trace
-	trace    int64   // number of the trace that is added to
-	open     float64 // its weight
+	n, known int    // values; those of which the weight is known
+	total    sum    // of the weights, in 1024ths
+	squares  wide   // of the traces before this one
+	single   wide   // squares as if each value were a trace
+	trace    int64  // number of the trace that is added to
+	open     uint64 // its weight
 }
 
-func (b *bunch) add(trace int64, w weight) float64 {
+// add returns the weight that the value counts with.
+func (b *bunch) add(trace int64, w weight) uint64 {
 	if w == unknownWeight {
 		w = oneWeight
 	} else {
 		b.known++
 	}
-	one := float64(w) / float64(oneWeight)
+	one := uint64(w)
 	if trace != b.trace {
-		b.squares += b.open * b.open
+		b.squares.add(1, b.open, b.open)
 		b.trace, b.open = trace, 0
 	}
 	b.n++
-	b.weight += one
-	b.single += one * one
-	b.open += one
+	b.total.add(sum{0, one})
+	b.single.add(1, one, one)
+	b.open += min(one, math.MaxUint64-b.open)
 	return one
+}
+
+// clusters is the sum of the squares of the traces.
+func (b *bunch) clusters() float64 {
+	all := b.squares
+	all.add(1, b.open, b.open)
+	return all.float()
 }
 
 // effective is the number of independent values; 0: there are none, or they stand for
 // nobody knows how many.
 func (b *bunch) effective() float64 {
-	squares := b.squares + b.open*b.open
-	if b.mixed() || squares <= 0 {
+	if b.mixed() || b.total == (sum{}) {
 		return 0
 	}
-	return rounded(b.weight * b.weight / squares)
+	w := b.total.float()
+	return rounded(w / b.clusters() * w)
 }
 
 // spread is by what part the values of a trace are fewer than they look, in (0, 1].
 func (b *bunch) spread() float64 {
-	if squares := b.squares + b.open*b.open; squares > 0 {
-		return min(1, b.single/squares)
+	if b.total == (sum{}) {
+		return 1
 	}
-	return 1
+	return min(1, b.single.float()/b.clusters())
 }
 
 // mixed reports whether some weights are known and others not.
@@ -75,35 +83,40 @@ func rounded(x float64) float64 {
 // A portion is the share of hits in all.
 type portion struct {
 	all  bunch
-	hits float64 // weight
+	hits sum // of weights
 }
 
 func (p *portion) add(trace int64, w weight, hit bool) {
 	if one := p.all.add(trace, w); hit {
-		p.hits += one
+		p.hits.add(sum{0, one})
 	}
 }
 
-func (p *portion) share() float64 { return min(max(p.hits/p.all.weight, 0), 1) }
+func (p *portion) share() float64 { return p.hits.float() / p.all.total.float() }
 
-// An average is the mean of values.
+// An average is the mean of whole numbers, not negative. Its sums are exact, so that
+// neither the order of adding nor that of merging shows.
 type average struct {
 	all          bunch
-	sum, squares float64 // of w x, and of w x^2
+	sum, squares wide // of w x, and of w x^2
 }
 
-func (a *average) add(trace int64, w weight, x float64) {
-	one := a.all.add(trace, w)
-	a.sum += one * x
-	a.squares += one * x * x
+func (a *average) add(trace int64, w weight, x int64) {
+	one, v := a.all.add(trace, w), uint64(max(x, 0))
+	a.sum.add(1, one, v)
+	a.squares.add(one, v, v)
 }
 
-func (a *average) mean() float64 { return a.sum / a.all.weight }
+func (a *average) mean() float64 { return a.sum.float() / a.all.total.float() }
 
-// variance is that of the mean.
+// variance is that of the mean. Of values that are all the same, it is 0.
 func (a *average) variance() float64 {
 	n, mean := a.all.effective(), a.mean()
-	return max(a.squares/a.all.weight-mean*mean, 0) / (n - 1)
+	v := a.squares.float()/a.all.total.float() - mean*mean
+	if v <= 1e-14*mean*mean { // what rounding leaves
+		return 0
+	}
+	return v / (n - 1)
 }
 
 // A routeTally is what one side of a comparison says of a route.
@@ -134,13 +147,13 @@ type depTally struct {
 type loads struct {
 	of       average // requests that put something on it
 	open     int64   // number of the request that is added to
-	x        float64 // what it puts
+	x        int64   // what it puts
 	trace    int64
 	weighing weight
 }
 
 // add adds to what a request puts.
-func (l *loads) add(request, trace int64, w weight, x float64) {
+func (l *loads) add(request, trace int64, w weight, x int64) {
 	if request != l.open {
 		l.close()
 		l.open, l.trace, l.weighing = request, trace, w
@@ -208,11 +221,11 @@ func (t *ledger) add(a *Analysis, r *request, trace, number int64) {
 			d.failed.add(trace, try.weight, !try.unfinished && try.outcome.Bad())
 			d.cut.add(trace, try.weight, !try.unfinished && try.outcome.Cut())
 		}
-		tries := float64(c.tries())
+		tries := int64(c.tries())
 		d.extra.add(trace, r.weight, tries-1)
 		if r.table != nil {
 			d.perRequest.add(number, trace, r.weight, tries)
-			d.path.add(number, trace, r.weight, float64(c.path))
+			d.path.add(number, trace, r.weight, int64(c.path))
 		}
 	}
 }
@@ -255,16 +268,16 @@ func (t *ledger) addRequest(r *request, trace int64) {
 		}
 	}
 	for i, c := range categories {
-		s.times[i].add(trace, r.weight, float64(*r.time.of(c)))
+		s.times[i].add(trace, r.weight, int64(*r.time.of(c)))
 	}
-	s.times[len(categories)].add(trace, r.weight, float64(r.time.Total))
+	s.times[len(categories)].add(trace, r.weight, int64(r.time.Total))
 	tries := 0
 	for k := range r.calls {
 		n := r.calls[k].tries()
 		tries += n
-		s.extra.add(trace, r.weight, float64(n-1))
+		s.extra.add(trace, r.weight, int64(n-1))
 	}
-	s.attempts.add(trace, r.weight, float64(tries))
+	s.attempts.add(trace, r.weight, int64(tries))
 }
 
 // sortBy sorts numbers by what they stand for, and equal ones by themselves.

@@ -39,6 +39,9 @@ func slower(before, after *Sample, n, m float64) (share Range, p float64) {
 	x.stop()
 	y.stop()
 	theta, vy := y.moments()
+	if math.Abs(theta-0.5) < 1e-12 { // what rounding leaves of no difference
+		theta = 0.5
+	}
 	_, vx := x.moments()
 	vx, vy = vx/(n-1), vy/(m-1)
 	if vx+vy <= 0 && theta != 0.5 { // all that is before lies on one side of all after: as if there were no difference
