@@ -460,11 +460,39 @@ func (x *average) against(y *average, m Measure, unit Unit) Difference {
 	low, high := point-half, point+half
 	d.Difference.Low, d.Difference.High = &low, &high
 	if !decided {
-		if d.Verdict = NoEvidence; point != 0 || vx+vy > 0 {
-			d.test(p, point > 0)
+		alike, few := x.alike(y, point)
+		switch d.Verdict = NoEvidence; {
+		case few:
+			d.Verdict = TooFew
+		case point != 0 || vx+vy > 0:
+			d.test(max(p, alike), point > 0)
 		}
 	}
 	return d
+}
+
+// single is by how many of its standard errors one value may move the mean of a side. A
+// mean that rests on one or two is not normal, however many there are: five retries in
+// ten thousand requests.
+const single = 0.32
+
+// alike is the p of a difference of means if the values of both sides are alike: Student's
+// test, which does not believe a side on which nothing happened that there is no
+// variance. few: one value weighs too much.
+func (x *average) alike(y *average, d float64) (p float64, few bool) {
+	both := x.squares.float() + y.squares.float()
+	weight := x.all.total.float() + y.all.total.float()
+	mean := (x.sum.float() + y.sum.float()) / weight
+	v := both/weight - mean*mean
+	if v <= 1e-14*mean*mean {
+		return 1, false
+	}
+	n, m := x.all.effective(), y.all.effective()
+	far := float64(max(x.most, y.most)) - mean
+	if far*far > single*single*v*min(n, m) {
+		return 1, true
+	}
+	return studentTail(d/math.Sqrt(v*(1/n+1/m)), n+m-2), false
 }
 
 // latencies compares latencies as a whole, and their quantiles. The bunches say how

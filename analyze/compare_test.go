@@ -352,6 +352,31 @@ func TestCompareWeights(t *testing.T) {
 	}
 }
 
+// TestCompareRare: a handful of retries among many requests before, and none or one
+// among few after, show nothing.
+func TestCompareRare(t *testing.T) {
+	for after := range int64(3) {
+		var x, y average
+		for i := range int64(100_000) {
+			x.add(i+1, unknownWeight, (i%1000)/999)
+		}
+		for i := range int64(100) {
+			y.add(i+1, unknownWeight, max(0, i-99+after))
+		}
+		if d := x.against(&y, ExtraLoad, Counts); d.Verdict != TooFew {
+			t.Errorf("%d after: %s, p %v", after, d.Verdict, d.P)
+		}
+	}
+	var x, y average
+	for i := range int64(1000) {
+		x.add(i+1, unknownWeight, 0)
+		y.add(i+1, unknownWeight, i%5/4)
+	}
+	if d := x.against(&y, ExtraLoad, Counts); d.P == nil || *d.P > 1e-6 {
+		t.Errorf("none before, one in five after: p %v", d.P)
+	}
+}
+
 // TestCompareFew: few requests are too few, and say so.
 func TestCompareFew(t *testing.T) {
 	c := compared(t, newShop(14).dump(0, 10), newShop(15).dump(5000, 10), "")

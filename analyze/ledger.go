@@ -99,12 +99,14 @@ func (p *portion) share() float64 { return p.hits.float() / p.all.total.float() 
 type average struct {
 	all          bunch
 	sum, squares wide // of w x, and of w x^2
+	most         uint64
 }
 
 func (a *average) add(trace int64, w weight, x int64) {
 	one, v := a.all.add(trace, w), uint64(max(x, 0))
 	a.sum.add(1, one, v)
 	a.squares.add(one, v, v)
+	a.most = max(a.most, v)
 }
 
 func (a *average) mean() float64 { return a.sum.float() / a.all.total.float() }
