@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"overrun/analyze"
@@ -41,12 +42,13 @@ type changed struct {
 	label       line
 	seen        analyze.Seen
 	differences []analyze.Difference
+	warnings    []analyze.Warning
 }
 
 func routesChanged(c *analyze.Comparison) (list []changed) {
 	for i := range c.Routes {
 		r := &c.Routes[i]
-		list = append(list, changed{routeLabel(r.Service, r.Route, r.Split), r.Seen, r.Differences})
+		list = append(list, changed{routeLabel(r.Service, r.Route, r.Split), r.Seen, r.Differences, r.Warnings})
 	}
 	return list
 }
@@ -54,7 +56,7 @@ func routesChanged(c *analyze.Comparison) (list []changed) {
 func dependenciesChanged(c *analyze.Comparison) (list []changed) {
 	for i := range c.Dependencies {
 		d := &c.Dependencies[i]
-		list = append(list, changed{callLabel(d.Caller, d.Callee, d.Operation, d.Split), d.Seen, d.Differences})
+		list = append(list, changed{callLabel(d.Caller, d.Callee, d.Operation, d.Split), d.Seen, d.Differences, d.Warnings})
 	}
 	return list
 }
@@ -150,6 +152,19 @@ func undecided(c *analyze.Check) string {
 	return "undecided: too few values for an interval that decides"
 }
 
+// CheckText says on one line which rule a check is of, and what was found.
+func CheckText(c *analyze.Check) string {
+	where := lineName(c.Service + " " + c.Route)
+	if c.Split != nil {
+		where += " [" + lineName(*c.Split) + "]"
+	}
+	text := where + ": " + checkText(c) + ", found " + checkNumber(c, c.Value.Point) + " (" + checkNumber(c, c.Value.Low) + " … " + checkNumber(c, c.Value.High) + ")"
+	if c.Ruling == analyze.Undecided {
+		text += "; " + strings.TrimPrefix(undecided(c), "undecided: ")
+	}
+	return text
+}
+
 // checkText writes a rule in words.
 func checkText(c *analyze.Check) string {
 	limit := c.Limit
@@ -198,7 +213,7 @@ func changesSection(d *document, rows []changed, o Options) {
 	t := d.table("where", sideColumns()...)
 	t.left = len(changes) - n
 	for _, c := range changes[:n] {
-		t.rows = append(t.rows, row{label: c.of.label, cells: sideCells(t, c.d)})
+		t.rows = append(t.rows, row{label: c.of.label, cells: sideCells(t, c.of, c.d)})
 	}
 }
 
@@ -230,7 +245,7 @@ func sidesSection(d *document, title, label string, rows []changed, o Options) {
 				if k > 0 {
 					name = nil
 				}
-				t.rows = append(t.rows, row{label: name, cells: sideCells(t, &r.differences[k])})
+				t.rows = append(t.rows, row{label: name, cells: sideCells(t, r, &r.differences[k])})
 			}
 		}
 	}
@@ -247,10 +262,13 @@ func sideColumns() []column {
 	return []column{{head: "measure", left: true}, {head: "before"}, {head: "after"}, {head: "difference"}, {head: "95 % interval"}, {head: "verdict", left: true}}
 }
 
-func sideCells(t *table, d *analyze.Difference) []cell {
+func sideCells(t *table, of *changed, d *analyze.Difference) []cell {
 	measure := cell{line: measureName(d.Measure)}
 	if note := measureNote(d.Measure); note != "" {
 		measure.notes = []int{t.foot(note)}
+	}
+	if (d.Measure == readTime || d.Measure == connectTime) && slices.Contains(of.warnings, analyze.ConnectInRead) {
+		measure.notes = append(measure.notes, t.foot(warningText(analyze.ConnectInRead)))
 	}
 	verdict := cell{line: say(verdictText(d.Verdict))}
 	if note := verdictNote(d.Verdict); note != nil {
@@ -276,10 +294,12 @@ var measureNames = map[analyze.Measure]string{
 	analyze.InTime: "in time", analyze.CompleteInTime: "complete in time", analyze.PartialAnswers: "partial", analyze.LateAnswers: "late",
 	analyze.FailedShare: "failed", analyze.CutShare: "cut", analyze.SlowerPairs: "latency, as a whole", analyze.LatencyP50: "p50",
 	analyze.LatencyP95: "p95", analyze.LatencyP99: "p99", analyze.LatencyP999: "p99.9", analyze.TimeTotal: "time, total",
-	"time_own": "time, own", "time_connect": "time, connect", "time_read": "time, read", "time_retry": "time, retry", "time_retry_wait": "time, retry wait",
+	"time_own": "time, own", connectTime: "time, connect", readTime: "time, read", "time_retry": "time, retry", "time_retry_wait": "time, retry wait",
 	"time_hedge": "time, hedge", "time_messaging": "time, messaging", "time_unknown": "time, unknown",
 	analyze.PathTime: "path time", analyze.AttemptsEach: "attempts/request", analyze.ExtraLoad: "extra load",
 }
+
+const connectTime, readTime analyze.Measure = "time_connect", "time_read"
 
 func measureNote(m analyze.Measure) string {
 	switch m {
