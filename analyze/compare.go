@@ -106,7 +106,7 @@ const (
 	Better     Verdict = "better"
 	Worse      Verdict = "worse"
 	NoEvidence Verdict = "no-evidence" // what there is may be chance
-	TooFew     Verdict = "too-few"     // there are so few values that hardly any difference would show
+	TooFew     Verdict = "too-few"     // there are so few values that hardly any difference would show, or that one or two decide
 	NotKnown   Verdict = "not-known"   // what was recorded cannot tell: cuts hide it, or weights are missing
 	OneSided   Verdict = "one-sided"   // there is nothing on the other side
 )

@@ -110,14 +110,21 @@ func checklistSection(d *document, checks []analyze.Check) {
 		return
 	}
 	d.head("Acceptance", "rules of the policy; kept or broken if the whole 95 % interval is")
-	t := d.table("", column{head: "", left: true}, column{head: "route", left: true}, column{head: "rule", left: true}, column{head: "found"}, column{head: "95 % interval"}, column{head: "so", left: true})
+	t := d.table("route", column{left: true}, column{head: "rule", left: true}, column{head: "found"}, column{head: "95 % interval"}, column{head: "so", left: true})
+	above := line(nil)
 	for i := range checks {
 		c := &checks[i]
 		so := cell{line: say(rulingText(c.Ruling))}
 		if c.Ruling == analyze.Undecided {
 			so.notes = []int{t.foot(undecided(c))}
 		}
-		t.rows = append(t.rows, row{cells: []cell{{line: say(mark(c.Ruling))}, {line: routeLabel(c.Service, c.Route, c.Split)}, {line: say(checkText(c))},
+		label := routeLabel(c.Service, c.Route, c.Split)
+		if slices.Equal(label, above) {
+			label = nil
+		} else {
+			above = label
+		}
+		t.rows = append(t.rows, row{label: label, cells: []cell{{line: say(mark(c.Ruling))}, {line: say(checkText(c))},
 			{line: say(checkNumber(c, c.Value.Point))}, {line: say(checkNumber(c, c.Value.Low) + " … " + checkNumber(c, c.Value.High))}, so}})
 	}
 }
@@ -170,13 +177,25 @@ func checkText(c *analyze.Check) string {
 	limit := c.Limit
 	switch c.Measure {
 	case analyze.InTime:
-		return "in time: lower by " + points(-limit) + " at most"
+		return "in time: lower by " + plain(points(-limit)) + " at most"
 	case analyze.PartialAnswers:
-		return "partial answers: " + percent(limit) + " at most"
+		return "partial answers: " + plain(percent(limit)) + " at most"
 	case analyze.AttemptsEach:
-		return "attempts per request: " + number(limit) + " at most"
+		return "attempts per request: " + plain(number(limit)) + " at most"
 	}
 	return "p99: " + setting(time.Duration(limit)) + " at most"
+}
+
+// plain writes a number without the zeros that it ends in: 5 %.
+func plain(s string) string {
+	digits, unit, ok := strings.Cut(s, " ")
+	if ok {
+		unit = " " + unit
+	}
+	if strings.Contains(digits, ".") && !strings.Contains(digits, "e") {
+		digits = strings.TrimRight(strings.TrimRight(digits, "0"), ".")
+	}
+	return digits + unit
 }
 
 func checkNumber(c *analyze.Check, v *float64) string {
@@ -336,7 +355,7 @@ func verdictText(v analyze.Verdict) string {
 func verdictNote(v analyze.Verdict) line {
 	switch v {
 	case analyze.TooFew:
-		return say("too few: hardly any difference would show")
+		return say("too few values: a verdict would rest on one or two of them, or hardly any difference could show")
 	case analyze.NotKnown:
 		return warningText(analyze.HidesChange)
 	case analyze.OneSided:
@@ -393,8 +412,8 @@ func quantityZero(u analyze.Unit) string {
 
 // points writes a part of 1 in percentage points.
 func points(v float64) string {
-	if v > 0 && v < 0.00005 {
-		return "< 0.01 pp"
+	if v > 0 && v < 0.0001 {
+		return strconv.FormatFloat(v*100, 'g', 2, 64) + " pp"
 	}
 	return strconv.FormatFloat(v*100, 'f', 2, 64) + " pp"
 }
@@ -404,8 +423,10 @@ func number(v float64) string {
 	switch {
 	case v == 0:
 		return "0"
+	case v < 0.001:
+		return strconv.FormatFloat(v, 'g', 2, 64)
 	case v < 1:
-		return strconv.FormatFloat(v, 'g', 3, 64)
+		return strconv.FormatFloat(v, 'f', 3, 64)
 	case v < 10:
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	case v < 100:

@@ -16,8 +16,8 @@ import (
 const compareHelp = `compare puts two dumps side by side: for each route, how requests ended, how long
 they took and where their time went; for each dependency of each caller, how its
 attempts ended and how long they took. Each difference has a 95 %% interval and a
-verdict: better, worse, no evidence (it may be chance), too few (hardly any
-difference would show), not known (cuts or missing weights hide it).
+verdict: better, worse, no evidence (it may be chance), too few (values for a
+verdict), not known (cuts or missing weights hide it).
 
 BEFORE and AFTER are a file, a folder or a quoted pattern each, or one of them - for
 standard input; see analyze --help for what is read. Both are analysed under the same
@@ -46,8 +46,8 @@ counts as broken. A broken rule exits with status 3, after all is written.
 
 Examples:
 
-  overrun compare --deadline 200ms before.jsonl.gz after.jsonl.gz
-  overrun compare --policy policy.yaml --junit acceptance.xml monday/ 'tuesday/*.gz'
+  overrun compare --deadline 200ms testdata/card-5.jsonl.gz testdata/card-5-after.jsonl.gz
+  overrun compare --policy testdata/acceptance.yaml --format markdown testdata/card-5.jsonl.gz testdata/card-5-after.jsonl.gz
 %s`
 
 // compareFlags are the flags of compare.
