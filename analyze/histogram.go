@@ -43,6 +43,30 @@ func times(a, b uint64) sum {
 
 func (s sum) float() float64 { return float64(s.high)*(1<<64) + float64(s.low) }
 
+// A wide is a whole number of 256 bits: a sum of products of three numbers of 64 bits,
+// of which it holds 2^64. Its words are from the lowest up.
+type wide [4]uint64
+
+// add adds a x b x c.
+func (s *wide) add(a, b, c uint64) {
+	bc := times(b, c)
+	low, high := times(a, bc.low), times(a, bc.high)
+	middle, carry := bits.Add64(low.high, high.low, 0)
+	var over uint64
+	s[0], over = bits.Add64(s[0], low.low, 0)
+	s[1], over = bits.Add64(s[1], middle, over)
+	s[2], over = bits.Add64(s[2], high.high+carry, over)
+	s[3] += over
+}
+
+func (s *wide) float() float64 {
+	f := 0.0
+	for i := len(s) - 1; i >= 0; i-- {
+		f = f*(1<<64) + float64(s[i])
+	}
+	return f
+}
+
 // loadOf is what n values of one weight weigh together. Squares of weights are
 // at most 2^100, so that 2^28 of them fit.
 func loadOf(n int64, w weight) load {

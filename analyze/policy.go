@@ -24,6 +24,7 @@ type Policy struct {
 	Margin       Quantile // over the quantile of a required dependency's ceiling; default 20 %
 	Deadlines    []DeadlineRule
 	Dependencies []DependencyRule
+	Acceptance   []AcceptanceRule
 	Signals      *UserSignals // nil: the built-in rules alone
 }
 
@@ -418,7 +419,7 @@ func (r *policyReader) bool(to *bool) func(string, *yaml.Node) {
 }
 
 func (r *policyReader) policy(n *yaml.Node, p *Policy) {
-	deadlines, dependencies := make(map[string]int), make(map[string]int)
+	deadlines, dependencies, acceptance := make(map[string]int), make(map[string]int), make(map[string]int)
 	r.fields("policy", n,
 		field{"timeouts", scalarTo(r, &p.Timeouts, "deadline", func(text string) (Timeouts, error) {
 			if t := Timeouts(text); t == SharedDeadline || t == FixedCeiling {
@@ -439,19 +440,20 @@ func (r *policyReader) policy(n *yaml.Node, p *Policy) {
 				p.Dependencies = append(p.Dependencies, r.dependencyRule(n, dependencies))
 			})
 		}},
-		field{"acceptance", r.unsupported},
+		field{"acceptance", func(key string, v *yaml.Node) {
+			if v.Kind == yaml.MappingNode && len(v.Content) == 0 {
+				return
+			}
+			r.list(key, "- in_time_lower: 1%", v, func(n *yaml.Node) {
+				p.Acceptance = append(p.Acceptance, r.acceptanceRule(n, acceptance))
+			})
+		}},
 		field{"signals", func(_ string, v *yaml.Node) {
 			if !isNull(v) {
 				p.Signals = DefaultSignals()
 				r.signals(v, p.Signals)
 			}
 		}})
-}
-
-func (r *policyReader) unsupported(key string, v *yaml.Node) {
-	if !isNull(v) && (v.Kind == yaml.ScalarNode || len(v.Content) > 0) {
-		r.mistake(v.Line, "%s: not supported yet: leave it out, or empty", key)
-	}
 }
 
 // deadlineRule reads one of deadlines. seen holds the lines of rules before it,

@@ -82,6 +82,22 @@ func policyText(p *Policy) string {
 			r.Caller, r.Callee, r.Operation, words, measured(r.Minimum), measured(r.Ceiling), share(r.FalseTimeouts),
 			r.Attempts, r.RetryBase, r.RetryOn, r.HedgeAfter)
 	}
+	for _, r := range p.Acceptance {
+		fmt.Fprintf(&b, "accepts %s %q:", r.Service, r.Route)
+		if r.InTimeLower != nil {
+			fmt.Fprintf(&b, " in time lower by %s", share(*r.InTimeLower))
+		}
+		if r.Partial != nil {
+			fmt.Fprintf(&b, " partial %s", share(*r.Partial))
+		}
+		if r.AttemptsPerRequest != nil {
+			fmt.Fprintf(&b, " attempts %v", *r.AttemptsPerRequest)
+		}
+		if r.P99 != nil {
+			fmt.Fprintf(&b, " p99 %v", *r.P99)
+		}
+		b.WriteByte('\n')
+	}
 	userSignalsText(&b, p.Signals)
 	return b.String()
 }

@@ -154,6 +154,7 @@ const (
 	TwoModes         Warning = "two-modes"       // two humps in the latencies
 	PileOfAnswers    Warning = "pile-of-answers" // many answers took one and the same long time
 	TailSampled      Warning = "tail-sampled"    // of the input: traces look chosen by how they ended
+	HidesChange      Warning = "hides-change"    // of a comparison: a difference cannot be told, whatever the number of values
 	HiddenRetries    Warning = "hidden-retries"  // spans that hide their retries
 	TailUnknown      Warning = "tail-unknown"    // no request shows its own work after an answer: 0 is used in reserves
 )
@@ -195,6 +196,7 @@ var WarningText = map[Warning]string{
 	TwoModes:         "latencies have two humps: two kinds of calls are in one row",
 	PileOfAnswers:    "many slow answers took one and the same time: something other than the callee's work ended there",
 	TailSampled:      "the traces look chosen by how they ended (tail sampling): shares and quantiles are of the chosen ones, and no weight repairs that",
+	HidesChange:      "not known: calls were cut by the deadline, or before the quantile, or sampling weights are known of some only: more of the same would not tell",
 	HiddenRetries:    "some spans hide retries inside: they are left out of the latencies of attempts",
 	TailUnknown:      "the own work after the last answer was not seen: the reserve counts it as 0",
 	OrderByTiming:    "under 20 requests show in which order some calls come: the times of each request decide",

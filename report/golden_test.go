@@ -42,6 +42,14 @@ func TestGolden(t *testing.T) {
 		{"replay.md", func(w io.Writer) error { return ReplayMarkdown(w, replaySample(), Options{}) }},
 		{"replay.csv", func(w io.Writer) error { return ReplayCSV(w, replaySample()) }},
 		{"replay.json", func(w io.Writer) error { return ReplayJSON(w, replaySample()) }},
+		{"compare.txt", func(w io.Writer) error { return CompareText(w, comparison(), Options{}) }},
+		{"compare.md", func(w io.Writer) error { return CompareMarkdown(w, comparison(), Options{}) }},
+		{"compare.json", func(w io.Writer) error { return CompareJSON(w, comparison()) }},
+		{"compare.csv", func(w io.Writer) error { return CompareCSV(w, comparison()) }},
+		{"compare.prom", func(w io.Writer) error { return CompareMetrics(w, comparison()) }},
+		{"compare.xml", func(w io.Writer) error { return JUnit(w, comparison(), "policy.yaml", false) }},
+		{"report.prom", func(w io.Writer) error { return Metrics(w, sample()) }},
+		{"same.txt", func(w io.Writer) error { return CompareText(w, &analyze.Comparison{}, Options{}) }},
 		{"trace.json", func(w io.Writer) error { return TraceJSON(w, views()) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -98,12 +98,15 @@ func sameRules(a, b *analyze.Policy) bool { return reflect.DeepEqual(withoutLine
 
 func withoutLines(p *analyze.Policy) analyze.Policy {
 	c := *p
-	c.Deadlines, c.Dependencies, c.Signals = slices.Clone(p.Deadlines), slices.Clone(p.Dependencies), nil // signals hold lines
+	c.Deadlines, c.Dependencies, c.Acceptance, c.Signals = slices.Clone(p.Deadlines), slices.Clone(p.Dependencies), slices.Clone(p.Acceptance), nil // signals hold lines
 	for i := range c.Deadlines {
 		c.Deadlines[i].Lines = nil
 	}
 	for i := range c.Dependencies {
 		c.Dependencies[i].Lines = nil
+	}
+	for i := range c.Acceptance {
+		c.Acceptance[i].Lines = nil
 	}
 	return c
 }

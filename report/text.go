@@ -157,6 +157,9 @@ func (f *textForm) table(t *table) error {
 		room, inline := f.width-numbers, false
 		for i, r := range t.rows {
 			labels[i] = f.line(r.label, f.width-len(refs(r.notes))) + refs(r.notes)
+			if labels[i] == "" { // the row belongs to the one above
+				continue
+			}
 			hang[i] = room < minLabel || columns(labels[i]) > room
 			inline = inline || !hang[i]
 		}

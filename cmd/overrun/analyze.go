@@ -58,13 +58,22 @@ func (a *app) analyzeCommand() *cobra.Command {
 		}),
 	}
 	f.bind(cmd, "text", "markdown", "json", "csv")
-	cmd.Flags().StringVar(&f.splitBy, "split-by", "", "tell rows apart by the value of `ATTRIBUTE` of a request's entry span, or of its\nresource, such as cloud.region: like is to be compared with like")
+	f.bindSplit(cmd)
+	f.bindMetrics(cmd)
 	cmd.Flags().Var(&codesValue{&f.failOn}, "fail-on", "exit with status 3 if there are findings of `CODE`[,CODE], or of any code")
 	complete(cmd, "fail-on", codeNames())
 	return cmd
 }
 
 func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) error {
+	if err := distinct(f.output, f.metrics); err != nil {
+		return err
+	}
+	metrics, err := a.besides(ctx, f.metrics)
+	if err != nil {
+		return err
+	}
+	defer metrics.discard()
 	policy, out, store, err := a.load(ctx, &f.sourceFlags, paths)
 	if err != nil {
 		return err
@@ -92,8 +101,11 @@ func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) er
 	case "csv":
 		err = report.CSV(out, result)
 	}
+	if err == nil && metrics != nil {
+		err = report.Metrics(metrics, result)
+	}
 	if err == nil {
-		err = out.commit()
+		err = commit(out, metrics)
 	}
 	if err != nil {
 		return err

@@ -32,6 +32,8 @@ type sourceFlags struct {
 	progress bool
 	pick     analyze.Pick
 	splitBy  string // attribute; "": rows are not split
+	metrics  string // "": none
+	sides    int    // dumps that are analysed one beside the other; 0: one
 	decoder  string
 }
 
@@ -69,6 +71,16 @@ func (f *sourceFlags) bindForm(cmd *cobra.Command, formats []string) {
 	complete(cmd, "format", formats)
 }
 
+// bindSplit adds what tells rows apart.
+func (f *sourceFlags) bindSplit(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.splitBy, "split-by", "", "tell rows apart by the value of `ATTRIBUTE` of a request's entry span, or of its\nresource, such as cloud.region: like is to be compared with like")
+}
+
+// bindMetrics adds a file of numbers besides the report.
+func (f *sourceFlags) bindMetrics(cmd *cobra.Command) {
+	cmd.Flags().Var(&fileValue{&f.metrics}, "metrics", "write the numbers of the report to `FILE` besides, for Prometheus' textfile collector;\nit is replaced only when all went well")
+}
+
 // loud fails where progress is asked for and forbidden.
 func (f *sourceFlags) loud() error {
 	if f.progress && f.quiet {
@@ -98,6 +110,19 @@ func (f *sourceFlags) bindInput(cmd *cobra.Command) {
 	_ = cmd.MarkFlagDirname("temp")
 }
 
+// share is the memory of one side.
+func (f *sourceFlags) share() int64 { return f.memory / int64(max(f.sides, 1)) }
+
+// distinct fails where a file would be written twice.
+func distinct(paths ...string) error {
+	for i, path := range paths {
+		if path != "" && slices.Contains(paths[:i], path) {
+			return usagef("%s would be written twice: give each output a file of its own", path)
+		}
+	}
+	return nil
+}
+
 // keep lists the attributes that are read.
 func (f *sourceFlags) keep(policy *analyze.Policy) []string {
 	list := analyze.Keep(policy)
@@ -110,7 +135,7 @@ func (f *sourceFlags) keep(policy *analyze.Policy) []string {
 // analysis gives the options of the analysis.
 func (f *sourceFlags) analysis(policy *analyze.Policy) analyze.Options {
 	o := analyze.Options{Policy: policy, Deadline: f.deadline, MaxSkew: f.maxSkew, Workers: f.workers, Pick: f.pick, SplitBy: f.splitBy,
-		Memory: f.memory, Temp: f.temp}
+		Memory: f.share(), Temp: f.temp}
 	if o.MaxSkew == 0 {
 		o.MaxSkew = -1 // none is moved; 0 would be the default
 	}
@@ -217,6 +242,21 @@ func (v *countValue) Set(text string) error {
 		return fmt.Errorf("write a whole number, %d or more", v.min)
 	}
 	*v.to = n
+	return nil
+}
+
+// A fileValue is a file to write besides the report: not standard output, which has
+// the report.
+type fileValue struct{ to *string }
+
+func (v *fileValue) Type() string   { return "file" }
+func (v *fileValue) String() string { return *v.to }
+
+func (v *fileValue) Set(text string) error {
+	if text == "" || text == "-" {
+		return fmt.Errorf("write a file's name: the report goes to standard output")
+	}
+	*v.to = text
 	return nil
 }
 

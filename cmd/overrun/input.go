@@ -29,7 +29,7 @@ func readPolicy(path string) (*analyze.Policy, error) {
 func (a *app) read(ctx context.Context, f *sourceFlags, policy *analyze.Policy, paths []string) (*ingest.Store, error) {
 	f.memory = limitMemory(f.memory)
 	o := ingest.Options{Keep: f.keep(policy), Events: analyze.Events(policy), Links: true, Watch: analyze.Watch,
-		Decoder: ingest.Decoder(f.decoder), Workers: f.workers, Memory: f.memory, Temp: f.temp, Stdin: a.stdin}
+		Decoder: ingest.Decoder(f.decoder), Workers: f.workers, Memory: f.share(), Temp: f.temp, Stdin: a.stdin}
 	shown := !f.quiet && isTerminal(a.stderr)
 	tell, finish := a.showProgress(f, shown)
 	o.Progress = tell

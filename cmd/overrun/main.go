@@ -6,6 +6,7 @@
 //
 //	overrun analyze [flags] PATH...
 //	overrun trace [flags] PATH...
+//	overrun compare [flags] BEFORE AFTER
 //	overrun suggest [flags] PATH...
 //	overrun replay [flags] PATH...
 //	overrun signals [flags] [ID...]
@@ -43,7 +44,7 @@ const (
 	exitDone        = 0
 	exitCouldNot    = 1
 	exitUsage       = 2
-	exitBroken      = 3 // a rule of --fail-on
+	exitBroken      = 3 // a rule of --fail-on, or of acceptance
 	exitInterrupted = 130
 )
 
@@ -84,7 +85,7 @@ type app struct {
 	started bool // past the parsing of the command line
 
 	mu        sync.Mutex
-	temporary string // the file to remove when the run fails; "": none
+	temporary []string // the files to remove when the run fails
 }
 
 // execute runs the command that args name, and says what was wrong.

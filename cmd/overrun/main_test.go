@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 //
 //	exits STATUS ARGS...    run overrun, which has to exit with STATUS
 //	dump FILE OUT           write the requests of FILE (see dump) as OTLP JSON
+//	repeat N FILE OUT       write FILE, N times
 //	calls FILE              print the calls of a trace in JSON, one a line
 //	findings FILE           print the findings of a report in JSON, one a line
 //	same FILE FILE          fail unless reports are equal but for input and places
@@ -59,6 +60,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exitsCommand,
 			"dump":     dumpCommand,
+			"repeat":   repeatCommand,
 			"calls":    callsCommand,
 			"findings": findingsCommand,
 			"same":     sameCommand,
@@ -90,6 +92,17 @@ func dumpCommand(ts *testscript.TestScript, neg bool, args []string) {
 	data, err := dump(ts.ReadFile(args[0]))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), data, 0o666))
+}
+
+func repeatCommand(ts *testscript.TestScript, neg bool, args []string) {
+	n := 0
+	if !neg && len(args) == 3 {
+		n, _ = strconv.Atoi(args[0]) // 0 is wrong too
+	}
+	if n < 1 {
+		ts.Fatalf("usage: repeat N FILE OUT")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(strings.Repeat(ts.ReadFile(args[1]), n)), 0o666))
 }
 
 // dump turns requests in a small notation into OTLP JSON. Times are

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/term"
@@ -55,7 +56,7 @@ func (a *app) create(ctx context.Context, path string) (*output, error) {
 		if err == nil {
 			o.path = path
 			a.mu.Lock()
-			a.temporary = temporary
+			a.temporary = append(a.temporary, temporary)
 			a.mu.Unlock()
 			if info != nil {
 				err = o.file.Chmod(info.Mode().Perm())
@@ -68,6 +69,33 @@ func (a *app) create(ctx context.Context, path string) (*output, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// besides opens a file that is written besides the output; nil: no path.
+func (a *app) besides(ctx context.Context, path string) (*output, error) {
+	if path == "" {
+		return nil, nil
+	}
+	return a.create(ctx, path)
+}
+
+// commit commits outputs that are not nil, once all of them are written.
+func commit(outputs ...*output) error {
+	for _, o := range outputs {
+		if o != nil {
+			if err := o.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	for _, o := range outputs {
+		if o != nil {
+			if err := o.commit(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 type writerFunc func([]byte) (int, error)
@@ -110,26 +138,30 @@ func (o *output) commit() error {
 	if err := os.Rename(o.file.Name(), o.path); err != nil {
 		return err
 	}
-	o.a.temporary = ""
+	o.a.temporary = slices.DeleteFunc(o.a.temporary, func(name string) bool { return name == o.file.Name() })
 	return nil
 }
 
-// discard leaves everything as it was. After commit it does nothing.
+// discard leaves everything as it was, with all outputs that are not committed. After
+// commit it does nothing.
 func (o *output) discard() {
+	if o == nil {
+		return
+	}
 	if o.file != nil {
 		_ = o.file.Close() // closed already, or its content does not matter
 	}
 	o.a.tidy()
 }
 
-// tidy removes the temporary file.
+// tidy removes the temporary files.
 func (a *app) tidy() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.temporary != "" {
-		_ = os.Remove(a.temporary) // nobody can do more about it
-		a.temporary = ""
+	for _, name := range a.temporary {
+		_ = os.Remove(name) // nobody can do more about it
 	}
+	a.temporary = nil
 }
 
 // look says how a report looks where it goes.

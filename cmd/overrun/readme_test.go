@@ -26,7 +26,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policies := []string{"policy.yaml", "signals.yaml"} // the blocks in yaml, in order
+	policies := []string{"policy.yaml", "signals.yaml", "acceptance.yaml"} // the blocks in yaml, in order
 	commands := 0
 	var want []string
 	lines := strings.Split(string(data), "\n")
@@ -178,7 +178,7 @@ func TestHelpExamples(t *testing.T) {
 			overrun(t, 0, strings.Fields(args)...)
 		}
 	}
-	for _, command := range [][]string{{}, {"analyze"}, {"trace"}, {"suggest"}, {"signals"}, {"version"}, {"completion"}} {
+	for _, command := range [][]string{{}, {"analyze"}, {"trace"}, {"compare"}, {"suggest"}, {"signals"}, {"version"}, {"completion"}} {
 		help := string(overrun(t, 0, append(slices.Clone(command), "--help")...))
 		if !strings.Contains(help, "Exit status: 0 done, 1 could not") {
 			t.Errorf("the help of %v does not give the exit status", command)
@@ -194,7 +194,7 @@ func TestHelpExamples(t *testing.T) {
 			}
 		}
 	}
-	if examples < 11 {
-		t.Errorf("%d examples were found, want 11 or more", examples)
+	if examples < 13 {
+		t.Errorf("%d examples were found, want 13 or more", examples)
 	}
 }

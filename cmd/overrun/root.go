@@ -25,7 +25,8 @@ Example:
 
 const exitHelp = `
 Exit status: 0 done, 1 could not (no input, no span found, nothing written),
-2 wrong usage, 3 a rule of --fail-on was broken, 130 interrupted.`
+2 wrong usage, 3 a rule of --fail-on, or of acceptance in compare, was broken,
+130 interrupted.`
 
 const helpTemplate = `{{.Long | trimTrailingWhitespaces}}
 
@@ -57,7 +58,7 @@ func (a *app) rootCommand() *cobra.Command {
 	}
 	root.SetHelpTemplate(helpTemplate)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.analyzeCommand(), a.traceCommand(), a.suggestCommand(), a.replayCommand(), a.signalsCommand(), a.versionCommand(), a.completionCommand())
+	root.AddCommand(a.analyzeCommand(), a.traceCommand(), a.compareCommand(), a.suggestCommand(), a.replayCommand(), a.signalsCommand(), a.versionCommand(), a.completionCommand())
 	for _, cmd := range append(root.Commands(), root) {
 		cmd.DisableFlagsInUseLine = true
 		cmd.Flags().BoolP("help", "h", false, "print this help")
