@@ -32,7 +32,7 @@ func (r *policyReader) acceptanceRule(n *yaml.Node, seen map[string]int) Accepta
 	rule := AcceptanceRule{Service: "*", Route: "*"}
 	share := func(to **Quantile) func(string, *yaml.Node) {
 		return scalarTo(r, to, "1%", func(text string) (*Quantile, error) {
-			q, err := parseShare(text)
+			q, err := ParseShare(text)
 			return &q, err
 		})
 	}

@@ -313,9 +313,9 @@ func orNew[T any](v *T) *T {
 	return v
 }
 
-func orNewDep(d *depTally) *depTally {
+func orNewDep(d *depLedger) *depLedger {
 	if d == nil {
-		return &depTally{latency: new(Sample)}
+		return &depLedger{latency: new(Sample)}
 	}
 	return d
 }
@@ -349,7 +349,7 @@ func (x *routeTally) differences(y *routeTally) []Difference {
 
 // differences compares a dependency before with the same after. The callers are the
 // requests of the caller.
-func (x *depTally) differences(y *depTally, callersX, callersY *bunch) []Difference {
+func (x *depLedger) differences(y *depLedger, callersX, callersY *bunch) []Difference {
 	list := []Difference{x.failed.against(&y.failed, FailedShare), x.cut.against(&y.cut, CutShare)}
 	list = append(list, latencies(x.latency, y.latency, &x.attempts, &y.attempts)...)
 	path, each := x.path.among(callersX), x.perRequest.among(callersX)

@@ -133,8 +133,8 @@ type routeTally struct {
 	blind                                         bool    // connecting is not told apart from reading
 }
 
-// A depTally is what one side says of a dependency.
-type depTally struct {
+// A depLedger is what one side says of a dependency.
+type depLedger struct {
 	name        dependency
 	latency     *Sample // of attempts
 	attempts    bunch
@@ -181,7 +181,7 @@ func (l *loads) among(all *bunch) average {
 // A ledger is one side of a comparison.
 type ledger struct {
 	routes  map[routeKey]*routeTally
-	deps    map[dependency]*depTally
+	deps    map[dependency]*depLedger
 	callers map[callerKey]*bunch // requests of services
 }
 
@@ -192,7 +192,7 @@ var categories = [...]Category{Own, Connect, Read, Retry, RetryWait, Hedge, Mess
 
 // ledger counts the requests of an analysis for a comparison.
 func (a *Analysis) ledger() (*ledger, error) {
-	t := &ledger{routes: map[routeKey]*routeTally{}, deps: map[dependency]*depTally{}, callers: map[callerKey]*bunch{}}
+	t := &ledger{routes: map[routeKey]*routeTally{}, deps: map[dependency]*depLedger{}, callers: map[callerKey]*bunch{}}
 	var last ingest.TraceID
 	trace, number := int64(0), int64(0)
 	a.each(func(r *request) {
@@ -214,7 +214,7 @@ func (t *ledger) add(a *Analysis, r *request, trace, number int64) {
 		c := &r.calls[k]
 		d := t.deps[c.to]
 		if d == nil {
-			d = &depTally{name: c.to, latency: &a.deps[c.dep].latency}
+			d = &depLedger{name: c.to, latency: &a.deps[c.dep].latency}
 			t.deps[c.to] = d
 		}
 		for i := range c.attempts {

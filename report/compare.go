@@ -177,17 +177,17 @@ func checkText(c *analyze.Check) string {
 	limit := c.Limit
 	switch c.Measure {
 	case analyze.InTime:
-		return "in time: lower by " + plain(points(-limit)) + " at most"
+		return "in time: lower by " + shortened(points(-limit)) + " at most"
 	case analyze.PartialAnswers:
-		return "partial answers: " + plain(percent(limit)) + " at most"
+		return "partial answers: " + shortened(percent(limit)) + " at most"
 	case analyze.AttemptsEach:
-		return "attempts per request: " + plain(number(limit)) + " at most"
+		return "attempts per request: " + shortened(number(limit)) + " at most"
 	}
 	return "p99: " + setting(time.Duration(limit)) + " at most"
 }
 
-// plain writes a number without the zeros that it ends in: 5 %.
-func plain(s string) string {
+// shortened writes a number without the zeros that it ends in: 5 %.
+func shortened(s string) string {
 	digits, unit, ok := strings.Cut(s, " ")
 	if ok {
 		unit = " " + unit
