@@ -119,9 +119,7 @@ func (a *Analysis) reap(ctx context.Context, from *source) (stored []*ingest.Spo
 
 // finish makes the report of what is stored.
 func (a *Analysis) finish(ctx context.Context) (*Analysis, error) {
-	for i := range a.symbols.peers {
-		a.callees.meet(&a.symbols.peers[i])
-	}
+	a.meetCallees()
 	crop := *a.crop
 	crop.notes = ingest.Notes{}
 	for _, n := range a.crop.notes.List() {
@@ -144,6 +142,31 @@ func (a *Analysis) finish(ctx context.Context) (*Analysis, error) {
 	return a, nil
 }
 
+// meetCallees learns whom calls go to from the calls of the requests that count.
+func (a *Analysis) meetCallees() {
+	peers := a.symbols.peers
+	all := a.opts.Pick == Pick{}
+	called := make([]bool, len(peers))
+	if !all {
+		d := newRequestReader(a.symbols)
+		var rooms roomList
+		a.err = a.traces(func(b []byte) error {
+			_, list := rooms.read(d, b)
+			for _, r := range list {
+				for k := range r.calls {
+					called[r.calls[k].peer] = called[r.calls[k].peer] || a.opts.Pick.picks(r)
+				}
+			}
+			return nil
+		})
+	}
+	for i := range peers {
+		if all || called[i] {
+			a.callees.meet(&peers[i])
+		}
+	}
+}
+
 // each gives visit every picked request, in an order that depends on the data
 // alone. A request, and all that it points to but strings, is valid during the
 // visit only: copy what is to stay. Where requests cannot be read back, a.err
@@ -153,6 +176,7 @@ func (a *Analysis) each(visit func(r *request)) { a.visit(func(*heading) {}, vis
 // visit is each, with the headings of traces before their requests.
 func (a *Analysis) visit(head func(h *heading), visit func(r *request)) {
 	d := newRequestReader(a.symbols)
+	picked := a.opts.Pick == Pick{}
 	for len(a.byPeer) < len(a.symbols.peers) {
 		a.byPeer = append(a.byPeer, -1)
 	}
@@ -166,9 +190,10 @@ func (a *Analysis) visit(head func(h *heading), visit func(r *request)) {
 				h := d.heading()
 				head(&h)
 				for range h.requests {
-					r := d.next(h.id)
-					a.ready(r, &h)
-					visit(r)
+					if r := d.next(h.id); picked || a.opts.Pick.picks(r) {
+						a.ready(r, &h)
+						visit(r)
+					}
 				}
 			}
 			return nil

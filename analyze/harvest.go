@@ -225,4 +225,10 @@ func (c *crop) look(h *heading) {
 	for _, n := range h.notes {
 		c.notes.Merge(n)
 	}
+	if h.apart {
+		c.notes.Add(CutApart, ingest.Place{Trace: h.id})
+	}
+	if h.unknown {
+		c.notes.Add(WorkUnknown, ingest.Place{Trace: h.id})
+	}
 }

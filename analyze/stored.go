@@ -91,6 +91,7 @@ type requestWriter struct {
 	seen    map[string]uint32 // of symbols, without its lock
 	peers   map[peer]uint32
 	routes  map[routeKey]uint32
+	plain   bool // texts stand as they are, without symbols
 	b       []byte
 }
 
@@ -102,6 +103,13 @@ func newRequestWriter(s *symbols) *requestWriter {
 }
 
 func (w *requestWriter) peer(p peer) {
+	if w.plain {
+		for _, text := range []string{p.to.caller, p.to.callee, p.to.operation, p.to.split, p.alone[0], p.alone[1]} {
+			w.text(text)
+		}
+		w.flags(p.nameable, p.protocol.http, p.protocol.grpc, p.protocol.safe, p.protocol.read)
+		return
+	}
 	n, ok := w.peers[p]
 	if !ok {
 		n, p = w.symbols.peer(p)
@@ -114,6 +122,12 @@ func (w *requestWriter) peer(p peer) {
 }
 
 func (w *requestWriter) route(r routeKey) {
+	if w.plain {
+		w.text(r.service)
+		w.text(r.route)
+		w.text(r.split)
+		return
+	}
 	n, ok := w.routes[r]
 	if !ok {
 		n, r = w.symbols.route(r)
@@ -126,6 +140,11 @@ func (w *requestWriter) route(r routeKey) {
 }
 
 func (w *requestWriter) text(text string) {
+	if w.plain {
+		w.count(len(text))
+		w.b = append(w.b, text...)
+		return
+	}
 	if text == "" {
 		w.b = append(w.b, 0)
 		return
@@ -518,15 +537,22 @@ func (f *flagSet) next() bool {
 	return on
 }
 
-// heading reads the heading at the beginning of d.b, without its size.
-func (d *requestReader) heading() (h heading) {
+// place reads the beginning of the heading at the beginning of d.b: where the trace
+// stands.
+func (d *requestReader) place() (h heading, rest flagSet) {
 	d.bytes(h.id[:])
 	f := flagSet(d.uvarint())
 	h.rooted, h.torn, h.apart, h.unknown = f.next(), f.next(), f.next(), f.next()
-	moved, noted := f.next(), f.next()
 	if h.id == (ingest.TraceID{}) {
 		h.start, h.span = d.number(), d.span()
 	}
+	return h, f
+}
+
+// heading reads the heading at the beginning of d.b.
+func (d *requestReader) heading() heading {
+	h, f := d.place()
+	moved, noted := f.next(), f.next()
 	if moved {
 		h.moved = d.time()
 	}

@@ -40,6 +40,7 @@ Examples:
 type analyzeFlags struct {
 	sourceFlags
 	failOn []analyze.FindingCode
+	save   string // file; "": no summary is written
 }
 
 func (a *app) analyzeCommand() *cobra.Command {
@@ -59,19 +60,25 @@ func (a *app) analyzeCommand() *cobra.Command {
 	}
 	f.bind(cmd, "text", "markdown", "json", "csv")
 	cmd.Flags().StringVar(&f.splitBy, "split-by", "", "tell rows apart by the value of `ATTRIBUTE` of a request's entry span, or of its\nresource, such as cloud.region: like is to be compared with like")
+	cmd.Flags().StringVar(&f.save, "save", "", "write a summary to `FILE` as well, which is an input like a dump: nights that add up.\nIt is replaced only when all went well")
 	cmd.Flags().Var(&codesValue{&f.failOn}, "fail-on", "exit with status 3 if there are findings of `CODE`[,CODE], or of any code")
 	complete(cmd, "fail-on", codeNames())
 	return cmd
 }
 
 func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) error {
-	policy, out, store, err := a.load(ctx, &f.sourceFlags, paths)
+	save, err := a.createSave(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer save.discard()
+	policy, out, in, err := a.load(ctx, &f.sourceFlags, paths)
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	defer store.Close()
-	analysis, err := analyze.RunStore(ctx, store, f.analysis(policy))
+	defer in.Close()
+	analysis, err := in.analyse(ctx, f.analysis(policy))
 	if err != nil {
 		return err
 	}
@@ -92,6 +99,11 @@ func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) er
 	case "csv":
 		err = report.CSV(out, result)
 	}
+	if err == nil && f.save != "" {
+		if err = analysis.Save(save); err == nil {
+			err = save.commit()
+		}
+	}
 	if err == nil {
 		err = out.commit()
 	}
@@ -99,6 +111,21 @@ func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) er
 		return err
 	}
 	return checkRules(result, f.failOn)
+}
+
+// createSave opens the summary that --save names.
+func (a *app) createSave(ctx context.Context, f *analyzeFlags) (*output, error) {
+	switch {
+	case f.save == "":
+		return new(output), nil
+	case f.save == "-":
+		return nil, usagef("--save - is the report's place: name a file")
+	case f.save == f.output:
+		return nil, usagef("--save and --output name one file: give two")
+	case f.pick != (analyze.Pick{}):
+		return nil, usagef("--save keeps all requests: give --since, --until, --service and --route when the summary is read")
+	}
+	return a.create(ctx, f.save)
 }
 
 // errBroken is the error of a rule of --fail-on.

@@ -33,6 +33,7 @@ type sourceFlags struct {
 	pick     analyze.Pick
 	splitBy  string // attribute; "": rows are not split
 	decoder  string
+	aside    func(path string) bool // see ingest.Options; nil: none
 }
 
 // bind adds the flags to a command that prints a report. The first format is the default.

@@ -84,7 +84,7 @@ type app struct {
 	started bool // past the parsing of the command line
 
 	mu        sync.Mutex
-	temporary string // the file to remove when the run fails; "": none
+	temporary []string // files that are being written, guarded by mu
 }
 
 // execute runs the command that args name, and says what was wrong.

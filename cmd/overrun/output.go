@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/term"
@@ -55,7 +56,7 @@ func (a *app) create(ctx context.Context, path string) (*output, error) {
 		if err == nil {
 			o.path = path
 			a.mu.Lock()
-			a.temporary = temporary
+			a.temporary = append(a.temporary, temporary)
 			a.mu.Unlock()
 			if info != nil {
 				err = o.file.Chmod(info.Mode().Perm())
@@ -110,26 +111,32 @@ func (o *output) commit() error {
 	if err := os.Rename(o.file.Name(), o.path); err != nil {
 		return err
 	}
-	o.a.temporary = ""
+	o.a.temporary = slices.DeleteFunc(o.a.temporary, func(path string) bool { return path == o.file.Name() })
 	return nil
 }
 
 // discard leaves everything as it was. After commit it does nothing.
 func (o *output) discard() {
-	if o.file != nil {
-		_ = o.file.Close() // closed already, or its content does not matter
+	if o.file == nil {
+		return
 	}
-	o.a.tidy()
+	_ = o.file.Close() // closed already, or its content does not matter
+	o.a.mu.Lock()
+	defer o.a.mu.Unlock()
+	if at := slices.Index(o.a.temporary, o.file.Name()); at >= 0 {
+		_ = os.Remove(o.file.Name()) // nobody can do more about it
+		o.a.temporary = slices.Delete(o.a.temporary, at, at+1)
+	}
 }
 
-// tidy removes the temporary file.
+// tidy removes the temporary files.
 func (a *app) tidy() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.temporary != "" {
-		_ = os.Remove(a.temporary) // nobody can do more about it
-		a.temporary = ""
+	for _, path := range a.temporary {
+		_ = os.Remove(path) // nobody can do more about it
 	}
+	a.temporary = nil
 }
 
 // look says how a report looks where it goes.
