@@ -3,6 +3,7 @@ package analyze
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -105,7 +106,6 @@ func (c *crop) add(d *crop) {
 // A loader reads one summary.
 type loader struct {
 	*Analysis
-	path      string
 	from      *bufio.Reader
 	sum       hash.Hash
 	b         []byte // of the record at hand
@@ -131,8 +131,7 @@ func (a *Analysis) load(ctx context.Context, saved *Saved) (*loader, error) {
 		return nil, err
 	}
 	defer file.Close()
-	l := &loader{Analysis: a, path: saved.Path, sum: sha256.New(), symbols: newSymbols(), languages: languages{}, spool: a.spooler.NewSpool()}
-	l.reader, l.writer = newRequestReader(l.symbols), newRequestWriter(a.symbols)
+	l := a.newLoader()
 	if err := l.load(ctx, file); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = errCutOff
@@ -140,6 +139,12 @@ func (a *Analysis) load(ctx context.Context, saved *Saved) (*loader, error) {
 		return nil, fmt.Errorf("%s: %w", saved.Path, err)
 	}
 	return l, nil
+}
+
+func (a *Analysis) newLoader() *loader {
+	l := &loader{Analysis: a, sum: sha256.New(), symbols: newSymbols(), languages: languages{}, spool: a.spooler.NewSpool()}
+	l.reader, l.writer = newRequestReader(l.symbols), newRequestWriter(a.symbols)
+	return l
 }
 
 func (l *loader) load(ctx context.Context, file io.Reader) error {
@@ -170,18 +175,10 @@ func (l *loader) load(ctx context.Context, file io.Reader) error {
 			return l.end()
 		}
 		l.sum.Write(l.b) // never fails
-		if err := cmpErr(ctx.Err(), l.record(kind)); err != nil {
+		if err := cmp.Or(ctx.Err(), l.record(kind)); err != nil {
 			return err
 		}
 	}
-}
-
-// cmpErr is the first of two errors.
-func cmpErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 func damaged(what string) error { return fmt.Errorf("damaged: its %s cannot be read", what) }
@@ -197,9 +194,7 @@ func (l *loader) next() (recordKind, error) {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return 0, err
-	case err != nil && unpackError(err) != err, err == nil && size > mostRecord:
-		return 0, damaged("records")
-	case err != nil:
+	case err != nil, size > mostRecord:
 		return 0, damaged("records")
 	}
 	l.b = binary.AppendUvarint(append(l.b, kind), size)
