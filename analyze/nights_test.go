@@ -152,7 +152,7 @@ func newNight(traces int) *night {
 }
 
 // parts cuts the night into files by what of says.
-func (n *night) parts(t *testing.T, count int, of func(l *nightLine) string) (paths []string) {
+func (n *night) parts(t testing.TB, count int, of func(l *nightLine) string) (paths []string) {
 	t.Helper()
 	texts := make([]strings.Builder, count)
 	for i := range n.lines {
@@ -174,13 +174,13 @@ func (n *night) parts(t *testing.T, count int, of func(l *nightLine) string) (pa
 
 func byTrace(l *nightLine) string { return l.trace }
 
-func (n *night) whole(t *testing.T) string { return n.parts(t, 1, byTrace)[0] }
+func (n *night) whole(t testing.TB) string { return n.parts(t, 1, byTrace)[0] }
 
 // nightOptions are those of most tests.
 func nightOptions() Options { return Options{Deadline: 90 * time.Millisecond} }
 
 // analysisOf analyses dumps and summaries together.
-func analysisOf(t *testing.T, dumps []string, saved [][]byte, o Options) (*Analysis, error) {
+func analysisOf(t testing.TB, dumps []string, saved [][]byte, o Options) (*Analysis, error) {
 	t.Helper()
 	var store *ingest.Store
 	if len(dumps) > 0 {
@@ -202,7 +202,7 @@ func analysisOf(t *testing.T, dumps []string, saved [][]byte, o Options) (*Analy
 	return a, err
 }
 
-func mustAnalyse(t *testing.T, dumps []string, saved [][]byte, o Options) *Analysis {
+func mustAnalyse(t testing.TB, dumps []string, saved [][]byte, o Options) *Analysis {
 	t.Helper()
 	a, err := analysisOf(t, dumps, saved, o)
 	if err != nil {
@@ -211,7 +211,7 @@ func mustAnalyse(t *testing.T, dumps []string, saved [][]byte, o Options) *Analy
 	return a
 }
 
-func save(t *testing.T, a *Analysis) []byte {
+func save(t testing.TB, a *Analysis) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := a.Save(&b); err != nil {

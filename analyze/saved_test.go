@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -191,29 +190,37 @@ func recordsOf(t testing.TB, summary []byte) []byte {
 	return nil
 }
 
+// lastTrace cuts records into those before the last trace, and what it holds.
+func lastTrace(records []byte) (before, trace []byte) {
+	for at := 0; at < len(records); {
+		size, n := binary.Uvarint(records[at+1:])
+		next := at + 1 + n + int(size)
+		if recordKind(records[at]) == traceRecord {
+			before, trace = records[:at], records[at+1+n:next]
+		}
+		at = next
+	}
+	return before, trace
+}
+
 // A summary of any content is refused, or gives a report: no panic, and no more memory
-// than it is long, times a factor.
+// than some times its length. trace is one more trace behind the records, since a record of
+// another length makes the next none.
 func FuzzSummary(f *testing.F) {
-	for _, path := range []string{goldenSummary} {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
-		records := recordsOf(f, b)
-		f.Add(records)
-		f.Add(records[:len(records)/3])
+	for _, of := range []struct {
+		traces int
+		o      Options
+	}{{1, nightOptions()}, {1, Options{}}, {3, nightOptions()}} {
+		before, trace := lastTrace(recordsOf(f, save(f, mustAnalyse(f, []string{newNight(of.traces).whole(f)}, nil, of.o))))
+		f.Add(before, trace)
 	}
-	seeds, _ := filepath.Glob("testdata/summary-seeds/*")
-	for _, path := range seeds {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
+	f.Add([]byte("H\x02{}"), []byte{})
+	f.Add([]byte{}, []byte{})
+	f.Fuzz(func(t *testing.T, records, trace []byte) {
+		if len(trace) > 0 {
+			records = binary.AppendUvarint(append(slices.Clip(records), byte(traceRecord)), uint64(len(trace)))
+			records = append(records, trace...)
 		}
-		f.Add(b)
-	}
-	f.Add([]byte("H\x02{}"))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, records []byte) {
 		for _, b := range [][]byte{sealed(t, records), append([]byte(SummaryMagic+"\x01"), records...)} {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
