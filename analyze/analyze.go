@@ -60,7 +60,8 @@ type Analysis struct {
 	rec        *recogniser            // of Views
 
 	spooler *ingest.Spooler
-	stored  []*ingest.Spool // traces with their requests, in the order of ingest.Order
+	stored  []*ingest.Spool // traces with their requests, in the order of ingest.Order; those of Run in that of the dump
+	run     bool            // made by Run
 	crop    *crop           // of the input; without what the stored traces say
 	symbols *symbols
 	byPeer  []int32       // dependencies by number of symbols.peers; -1: not known yet
@@ -74,6 +75,7 @@ type Analysis struct {
 func Run(dump *ingest.Dump, o Options) *Analysis {
 	o.Memory = 0
 	a, _ := run(context.Background(), dumped(dump), o) // nothing is read back, and nothing ends it
+	a.run = true
 	return a
 }
 

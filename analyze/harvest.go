@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -48,24 +47,13 @@ func stocked(s *ingest.Store, drop bool) *source {
 	return from
 }
 
-// dumped gives the traces of a dump, in the order of a store.
+// dumped gives the traces of a dump, in its order.
 func dumped(d *ingest.Dump) *source {
-	from := &source{files: d.Files, spans: d.Spans, parts: ingest.Parts, drop: func(int) {}, setup: true, told: true}
-	type place struct {
-		hash  uint64
-		trace *ingest.Trace
-	}
-	var places [ingest.Parts][]place
-	for _, t := range d.Traces {
-		at := orderOf(t)
-		places[at.Part] = append(places[at.Part], place{at.Hash, t})
-	}
-	for _, list := range places {
-		slices.SortStableFunc(list, func(a, b place) int { return cmp.Compare(a.hash, b.hash) })
-	}
+	const size = 64 // traces of a part
+	from := &source{files: d.Files, spans: d.Spans, parts: (len(d.Traces) + size - 1) / size, drop: func(int) {}, setup: true, told: true}
 	from.part = func(_ context.Context, part int, visit func(*ingest.Trace) error) error {
-		for _, p := range places[part] {
-			if err := visit(p.trace); err != nil {
+		for _, t := range d.Traces[part*size : min((part+1)*size, len(d.Traces))] {
+			if err := visit(t); err != nil {
 				return err
 			}
 		}
@@ -81,12 +69,6 @@ func dumped(d *ingest.Dump) *source {
 		return notes
 	}
 	return from
-}
-
-// orderOf is the place of a trace among all.
-func orderOf(t *ingest.Trace) ingest.Order {
-	start, span := loneSpan(t)
-	return ingest.OrderOf(t.ID, start, span)
 }
 
 // loneSpan is when the span of a trace without an id starts, and its id.

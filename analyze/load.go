@@ -10,7 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
+	checksum "hash"
 	"io"
 	"math"
 	"slices"
@@ -107,7 +107,7 @@ func (c *crop) add(d *crop) {
 type loader struct {
 	*Analysis
 	from      *bufio.Reader
-	sum       hash.Hash
+	sum       checksum.Hash
 	b         []byte // of the record at hand
 	symbols   *symbols
 	texts     int // bytes that symbols take

@@ -84,8 +84,8 @@ func (h *cursorHeap) Pop() any {
 	return c
 }
 
-// A piece is a stored trace of an input.
-type piece struct {
+// A shard is a stored trace of an input.
+type shard struct {
 	input int
 	trace []byte
 }
@@ -115,7 +115,7 @@ func (a *Analysis) merge(ctx context.Context, inputs [][]*ingest.Spool) error {
 		j.pieces = j.pieces[:0]
 		for len(open) > 0 && open[0].key == key {
 			c := open[0]
-			j.pieces = append(j.pieces, piece{c.input, c.trace})
+			j.pieces = append(j.pieces, shard{c.input, c.trace})
 			ok, err := c.next()
 			if err != nil {
 				return err
@@ -137,7 +137,7 @@ func (a *Analysis) merge(ctx context.Context, inputs [][]*ingest.Spool) error {
 type joiner struct {
 	*Analysis
 	out    *ingest.Spool
-	pieces []piece
+	pieces []shard
 }
 
 func (j *joiner) put(key traceKey) error {
@@ -169,7 +169,7 @@ func (j *joiner) put(key traceKey) error {
 // putLoose puts traces without an id, which are one span each: those that several inputs
 // hold alike, file and position included, once.
 func (j *joiner) putLoose() error {
-	several := slices.ContainsFunc(j.pieces, func(p piece) bool { return p.input != j.pieces[0].input })
+	several := slices.ContainsFunc(j.pieces, func(p shard) bool { return p.input != j.pieces[0].input })
 	if !several {
 		for _, p := range j.pieces {
 			if err := j.out.Put(p.trace); err != nil {

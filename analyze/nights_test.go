@@ -300,6 +300,17 @@ func TestNightsAddUp(t *testing.T) {
 	}
 }
 
+// A dump that was whole in memory is saved as one that was not.
+func TestSaveRun(t *testing.T) {
+	path := newNight(60).whole(t)
+	dump, err := ingest.Read(t.Context(), []string{path}, ingest.Options{Keep: Keep(nil), Events: Events(nil), Links: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := save(t, Run(dump, nightOptions()))
+	sameReport(t, "of Run", mustAnalyse(t, nil, [][]byte{saved}, nightOptions()), mustAnalyse(t, []string{path}, nil, nightOptions()))
+}
+
 // A note's count in a report; 0: it is not there.
 func noteCount(a *Analysis, code ingest.Code) int64 {
 	for _, n := range a.Report.Input.Notes {

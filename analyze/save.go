@@ -6,8 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
+	checksum "hash"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -114,7 +115,7 @@ const savedWindow = 1 << 20
 // A saver writes the records of a summary.
 type saver struct {
 	to      io.Writer
-	sum     hash.Hash
+	sum     checksum.Hash
 	symbols *symbols
 	writer  *requestWriter
 	scratch []byte
@@ -134,7 +135,7 @@ func (s *saver) save(a *Analysis) error {
 	s.texts = 1 // "" is known
 	d := newRequestReader(a.symbols)
 	var list roomList
-	err = a.traces(func(b []byte) error {
+	err = a.inOrder(func(b []byte) error {
 		h, requests := list.read(d, b)
 		b = s.writer.trace(h, requests)
 		if len(b) > mostRecord {
@@ -154,7 +155,37 @@ func (s *saver) save(a *Analysis) error {
 	return s.put(endRecord, s.sum.Sum(end))
 }
 
-// traces gives visit the stored traces, each with its size, in order.
+// inOrder is traces in the order of ingest.Order, which those of Run are not in: they are
+// all in memory.
+func (a *Analysis) inOrder(visit func(b []byte) error) error {
+	if !a.run {
+		return a.traces(visit)
+	}
+	type place struct {
+		key   traceKey
+		trace []byte
+	}
+	var places []place
+	d := newRequestReader(a.symbols)
+	err := a.traces(func(b []byte) error {
+		d.b = b[sizeBytes:]
+		h, _ := d.place()
+		places = append(places, place{keyOf(&h), b})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return a.key.compare(b.key) })
+	for _, p := range places {
+		if err := visit(p.trace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// traces gives visit the stored traces, each with its size.
 func (a *Analysis) traces(visit func(b []byte) error) error {
 	for _, s := range a.stored {
 		err := s.Blocks(func(b []byte) error {
