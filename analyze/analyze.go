@@ -60,7 +60,9 @@ type Analysis struct {
 	rec        *recogniser            // of Views
 
 	spooler *ingest.Spooler
-	stored  []*ingest.Spool // requests, by part of the input
+	stored  []*ingest.Spool // traces with their requests, in the order of ingest.Order; those of Run in that of the dump
+	run     bool            // made by Run
+	crop    *crop           // of the input; without what the stored traces say
 	symbols *symbols
 	byPeer  []int32       // dependencies by number of symbols.peers; -1: not known yet
 	byRoute []*routeTable // by number of symbols.routes; nil: not known yet
@@ -73,6 +75,7 @@ type Analysis struct {
 func Run(dump *ingest.Dump, o Options) *Analysis {
 	o.Memory = 0
 	a, _ := run(context.Background(), dumped(dump), o) // nothing is read back, and nothing ends it
+	a.run = true
 	return a
 }
 
@@ -92,18 +95,39 @@ func (a *Analysis) Close() error {
 }
 
 func run(ctx context.Context, from *source, o Options) (*Analysis, error) {
-	a := &Analysis{opts: o, tables: o.Policy.tables(), depOf: map[dependency]int32{}, routeOf: map[routeKey]*routeTable{},
-		operations: map[[2]string]int{}, callees: newCallees(), languages: languages{}, spooler: ingest.NewSpooler(o.Memory/8, o.Temp), symbols: newSymbols()}
-	a.rec = newRecogniser(a.tables)
-	var err error
-	if a.links, err = setups(ctx, from, a.tables); err != nil {
-		return nil, err
-	}
-	crop, err := a.harvest(ctx, from)
+	a := newAnalysis(o)
+	stored, crop, err := a.reap(ctx, from)
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	a.each(a.learn)
+	a.stored, a.crop = stored, crop
+	return a.finish(ctx)
+}
+
+func newAnalysis(o Options) *Analysis {
+	a := &Analysis{opts: o, tables: o.Policy.tables(), depOf: map[dependency]int32{}, routeOf: map[routeKey]*routeTable{},
+		operations: map[[2]string]int{}, callees: newCallees(), languages: languages{}, spooler: ingest.NewSpooler(o.Memory/8, o.Temp), symbols: newSymbols()}
+	a.rec = newRecogniser(a.tables)
+	return a
+}
+
+// reap analyses every trace of a source by itself.
+func (a *Analysis) reap(ctx context.Context, from *source) (stored []*ingest.Spool, c *crop, err error) {
+	if a.links, err = setups(ctx, from, a.tables); err != nil {
+		return nil, nil, err
+	}
+	return a.harvest(ctx, from)
+}
+
+// finish makes the report of what is stored.
+func (a *Analysis) finish(ctx context.Context) (*Analysis, error) {
+	a.meetCallees()
+	crop := *a.crop
+	crop.notes = ingest.Notes{}
+	for _, n := range a.crop.notes.List() {
+		crop.notes.Merge(n)
+	}
+	a.visit(crop.look, a.learn)
 	a.setMinimums()
 	a.each(a.survey)
 	a.setCeilings()
@@ -116,16 +140,45 @@ func run(ctx context.Context, from *source, o Options) (*Analysis, error) {
 	if err := cmp.Or(a.err, ctx.Err()); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	a.Report = s.report(crop)
+	a.Report = s.report(&crop)
 	return a, nil
+}
+
+// meetCallees learns whom calls go to from the calls of the requests that count.
+func (a *Analysis) meetCallees() {
+	peers := a.symbols.peers
+	all := a.opts.Pick == Pick{}
+	called := make([]bool, len(peers))
+	if !all {
+		d := newRequestReader(a.symbols)
+		var rooms roomList
+		a.err = a.traces(func(b []byte) error {
+			_, list := rooms.read(d, b)
+			for _, r := range list {
+				for k := range r.calls {
+					called[r.calls[k].peer] = called[r.calls[k].peer] || a.opts.Pick.picks(r)
+				}
+			}
+			return nil
+		})
+	}
+	for i := range peers {
+		if all || called[i] {
+			a.callees.meet(&peers[i])
+		}
+	}
 }
 
 // each gives visit every picked request, in an order that depends on the data
 // alone. A request, and all that it points to but strings, is valid during the
 // visit only: copy what is to stay. Where requests cannot be read back, a.err
 // says why.
-func (a *Analysis) each(visit func(r *request)) {
-	d := requestReader{symbols: a.symbols}
+func (a *Analysis) each(visit func(r *request)) { a.visit(func(*heading) {}, visit) }
+
+// visit is each, with the headings of traces before their requests.
+func (a *Analysis) visit(head func(h *heading), visit func(r *request)) {
+	d := newRequestReader(a.symbols)
+	picked := a.opts.Pick == Pick{}
 	for len(a.byPeer) < len(a.symbols.peers) {
 		a.byPeer = append(a.byPeer, -1)
 	}
@@ -135,27 +188,45 @@ func (a *Analysis) each(visit func(r *request)) {
 	for _, s := range a.stored {
 		err := s.Blocks(func(b []byte) error {
 			for d.b = b; len(d.b) > 0; {
-				r := d.next()
-				for k := range r.work {
-					if r.work[k].to != (dependency{}) {
-						r.work[k].to.split = r.split
+				d.b = d.b[sizeBytes:]
+				h := d.heading()
+				head(&h)
+				for range h.requests {
+					if r := d.next(h.id); picked || a.opts.Pick.picks(r) {
+						a.ready(r, &h)
+						visit(r)
 					}
 				}
-				for k := range r.calls {
-					a.place(&r.calls[k])
-				}
-				if !r.loose() && !r.broken {
-					r.table = a.byRoute[r.number]
-					if r.table != nil && r.table.key == restRoute {
-						r.service, r.route, r.split = restOf, restOf, ""
-					}
-				}
-				visit(r)
 			}
 			return nil
 		})
 		if err != nil && a.err == nil {
 			a.err = err
+		}
+	}
+}
+
+// ready makes a stored request one that can be visited. Where its trace came in pieces
+// that were torn apart within requests, none of them is known to be whole: all are
+// fragments.
+func (a *Analysis) ready(r *request, h *heading) {
+	if h.apart && h.torn && r.role != guest {
+		r.role, r.deadline, r.timedOut, r.lost = fragment, nil, false, false
+		r.work = nil
+	}
+	r.cutAtDeadline()
+	for k := range r.work {
+		if r.work[k].to != (dependency{}) {
+			r.work[k].to.split = r.split
+		}
+	}
+	for k := range r.calls {
+		a.place(&r.calls[k])
+	}
+	if !r.loose() && !r.broken {
+		r.table = a.byRoute[r.number]
+		if r.table != nil && r.table.key == restRoute {
+			r.service, r.route, r.split = restOf, restOf, ""
 		}
 	}
 }

@@ -1,7 +1,5 @@
 package analyze
 
-import "strings"
-
 // maxOperations is how many operations of one callee a caller's calls are told
 // apart by. Names that hold ids are made alike before (template); where that does
 // not help, the rest is one row.
@@ -14,13 +12,6 @@ const otherOperations = "(other operations)"
 type naming struct {
 	as    string
 	clash bool
-}
-
-func (n naming) with(m naming) naming {
-	if n == (naming{}) {
-		return m
-	}
-	return naming{n.as, n.clash || m.clash || n.as != m.as}
 }
 
 // callees knows services by how calls to them look from outside, so that a
@@ -36,39 +27,21 @@ var byAddress = []string{"P3", "P10", "P11"}
 
 func newCallees() callees { return callees{map[[2]string]naming{}, map[dependency]naming{}} }
 
-// meet learns from a request's calls whose callee left a span. It keeps no text of
-// theirs.
-func (n *callees) meet(r *request) {
-	for k := range r.calls {
-		c := &r.calls[k]
-		if c.alone.callee == "" {
-			continue
-		}
-		learn(n.service, [2]string{c.to.caller, c.alone.callee}, c.to.callee, func(k [2]string) [2]string {
-			return [2]string{strings.Clone(k[0]), strings.Clone(k[1])}
-		})
-		learn(n.operation, dependency{caller: c.to.caller, callee: c.to.callee, operation: c.alone.operation}, c.to.operation, func(k dependency) dependency {
-			return dependency{caller: strings.Clone(k.caller), callee: strings.Clone(k.callee), operation: strings.Clone(k.operation)}
-		})
+// meet learns from a call whose callee left a span.
+func (n *callees) meet(p *peer) {
+	if p.alone[0] == "" {
+		return
 	}
+	learn(n.service, [2]string{p.to.caller, p.alone[0]}, p.to.callee)
+	learn(n.operation, dependency{caller: p.to.caller, callee: p.to.callee, operation: p.alone[1]}, p.to.operation)
 }
 
-func learn[K comparable](m map[K]naming, key K, as string, clone func(K) K) {
+func learn[K comparable](m map[K]naming, key K, as string) {
 	have, ok := m[key]
 	if !ok {
-		m[clone(key)] = naming{as: strings.Clone(as)}
+		m[key] = naming{as: as}
 	} else if !have.clash && have.as != as {
 		m[key] = naming{have.as, true}
-	}
-}
-
-// merge adds what other has learned.
-func (n *callees) merge(other callees) {
-	for key, as := range other.service {
-		n.service[key] = n.service[key].with(as)
-	}
-	for key, as := range other.operation {
-		n.operation[key] = n.operation[key].with(as)
 	}
 }
 

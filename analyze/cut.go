@@ -3,7 +3,8 @@ package analyze
 import "time"
 
 // classify says what the latency of every attempt is: an answer, or a cut of some
-// class. It needs the deadlines, and looks at nothing beyond the trace.
+// class, as far as that does not depend on deadlines (cutAtDeadline). It looks at nothing
+// beyond the trace.
 func (t *traced) classify() {
 	for _, r := range t.requests {
 		left, away := t.leaving(r)
@@ -16,11 +17,23 @@ func (t *traced) classify() {
 				case a.outcome.Answered(), a.ranOn():
 				case a.outcome == CancelledRace:
 					a.class = cutRace
-				case r.atDeadline(a.end), away && a.end >= left, a.outcome == CancelledCaller && a.end >= r.duration-leaveTolerance:
+				case away && a.end >= left, a.outcome == CancelledCaller && a.end >= r.duration-leaveTolerance:
 					a.class = cutBudget
 				default:
 					a.class = cutFixed
 				}
+			}
+		}
+	}
+}
+
+// cutAtDeadline says which cuts were made by the deadline of the request, and not by a
+// timeout of their own.
+func (r *request) cutAtDeadline() {
+	for k := range r.calls {
+		for i := range r.calls[k].attempts {
+			if a := &r.calls[k].attempts[i]; a.class == cutFixed && r.atDeadline(a.end) {
+				a.class = cutBudget
 			}
 		}
 	}

@@ -24,39 +24,129 @@ type deadline struct {
 // no sane caller would set.
 const BadDeadline ingest.Code = "bad-deadline"
 
-// setDeadlines gives every request its effective deadline: the earliest of the
-// recorded one (on its entry or on the client span that called it), the one of
-// the request that called it, and the policy's. At a top request recorded
-// beats policy beats --deadline. Callers come before what they called.
+// The grounds of a request are what its deadline is chosen from, as its trace alone
+// tells: another policy, or another --deadline, chooses anew without its spans.
+type grounds struct {
+	written *deadline     // recorded on its entry, or by the client span that called it; nil: on neither
+	caller  int32         // the request, of those of its trace, that it inherits from; -1: from none
+	call    int32         // the call of caller that it serves; -1: not known
+	doubt   time.Duration // about an instant of the caller
+	ending  ending
+	reach   time.Duration // the latest end of its spans that somebody waited for, as an offset from its start
+}
+
+// An ending says whether a request timed out.
+type ending uint8
+
+const (
+	endedItself ending = iota // it did not
+	stopped                   // it did if that was at its deadline
+	callerLeft                // it did
+	endings     = iota
+)
+
+// setDeadlines gives every request its effective deadline.
 func (t *traced) setDeadlines(o *Options) {
-	for i, r := range t.requests {
-		if r.loose() {
-			continue
+	for _, r := range t.requests {
+		t.ground(r)
+	}
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		if k := t.request[i]; k >= 0 && !t.async[i] && s.Defect == 0 {
+			r := t.requests[k]
+			r.grounds.reach = max(r.grounds.reach, s.End-t.Spans[r.entry].Start)
 		}
-		d := t.written[r.entry].copy()
-		r.writes = d != nil && d.own
-		parent := t.Spans[r.entry].Parent
-		bound := parent >= 0 && !r.consumer && !t.forest.bonds[r.entry].async() && !t.async[parent]
-		if bound && t.Spans[parent].Kind == ingest.Client {
+	}
+	chooseDeadlines(t.requests, t.rooted, t.Epoch, o)
+}
+
+// ground finds the grounds of a request.
+func (t *traced) ground(r *request) {
+	g := &r.grounds
+	*g = grounds{caller: -1, call: -1, reach: r.duration}
+	if r.loose() {
+		return
+	}
+	start := t.Spans[r.entry].Start
+	d := t.written[r.entry].copy()
+	r.writes = d != nil && d.own
+	parent := t.Spans[r.entry].Parent
+	if parent >= 0 && !r.consumer && !t.forest.bonds[r.entry].async() && !t.async[parent] {
+		if t.Spans[parent].Kind == ingest.Client {
 			if sent := t.written[parent].copy(); sent != nil {
 				sent.doubt += t.doubt(r.entry)
 				d = earlier(d, sent)
 			}
 		}
+		if r.role == nested && t.request[parent] >= 0 {
+			g.caller, g.doubt = t.request[parent], t.doubt(r.entry)
+			if u := t.unit[parent]; u >= 0 {
+				g.call = t.units[u].calls
+			}
+		}
+	}
+	if d != nil {
+		d.budget = d.at - start
+		g.written = d
+	}
+	g.ending = t.endingOf(r)
+}
+
+// endingOf says whether a failed request timed out: its caller left, or it was ended by a
+// timeout.
+func (t *traced) endingOf(r *request) ending {
+	if !r.failed {
+		return endedItself
+	}
+	e := r.entry
+	if p := t.Spans[e].Parent; p >= 0 && t.attempt[p] >= 0 {
+		switch o := t.attempts[t.attempt[p]].outcome; {
+		case o.Cut():
+			return callerLeft
+		case o == CancelledRace: // its caller had the answer from another copy
+			return endedItself
+		}
+	}
+	state := t.seen[e].state
+	entry := t.Spans[e].Kind == ingest.Server || t.Spans[e].Kind == ingest.Consumer
+	if state == cancelled && entry { // whoever called it is not in the trace, and left
+		return callerLeft
+	}
+	if state == timedOut || state == cancelled || r.lastCut || t.seen[e].flags&upstreamTimeout != 0 { // a call was cut, or answered that one below was
+		return stopped
+	}
+	return endedItself
+}
+
+// chooseDeadlines gives the requests of a trace their effective deadlines: the earliest of
+// the recorded one, the one of the request that called it, and the policy's. At a top
+// request recorded beats policy beats --deadline. Callers come before what they
+// called. rooted: the trace has a root. Offsets in the trace count from epoch.
+func chooseDeadlines(list []*request, rooted bool, epoch int64, o *Options) {
+	for i, r := range list {
+		if r.loose() {
+			continue
+		}
+		g := &r.grounds
+		r.lost = false
+		start := time.Duration(r.start - epoch)
+		d := g.written.copy()
+		if d != nil {
+			d.at = start + d.budget
+		}
 		var rule *DeadlineRule
 		if o.Policy != nil {
 			rule = o.Policy.DeadlineFor(r.service, r.route)
 		}
-		start := t.Spans[r.entry].Start
 		if r.role == nested {
-			if bound && t.request[parent] >= 0 {
-				if caller := t.requests[t.request[parent]]; caller.deadline != nil {
+			if g.caller >= 0 {
+				if caller := list[g.caller]; caller.deadline != nil {
 					inherited := *caller.deadline
 					inherited.source = Inherited
-					inherited.doubt += t.doubt(r.entry)
+					inherited.doubt += g.doubt
 					r.lost = inherited.wrote && !r.writes
 					if by := promised(d, &inherited); by > 0 {
-						t.widened(caller, r.entry, by)
+						caller.widened(r, by)
 					}
 					d = earlier(d, &inherited)
 				}
@@ -68,7 +158,7 @@ func (t *traced) setDeadlines(o *Options) {
 			switch {
 			case rule != nil:
 				d = &deadline{at: start + rule.Deadline, source: ByPolicy, origin: -1}
-			case o.Deadline > 0 && !r.consumer && (r.root || !t.rooted):
+			case o.Deadline > 0 && !r.consumer && (r.root || !rooted):
 				d = &deadline{at: start + o.Deadline, source: ByFlag, origin: -1}
 			}
 		}
@@ -77,9 +167,9 @@ func (t *traced) setDeadlines(o *Options) {
 			if d.source != Inherited {
 				d.origin, d.wrote = int32(i), d.source == Recorded
 			}
-			r.deadline = d
 		}
-		t.setTimedOut(r)
+		r.deadline = d
+		r.timedOut = g.ending == callerLeft || g.ending == stopped && d != nil && r.duration >= d.budget-time.Millisecond
 	}
 }
 
@@ -95,14 +185,13 @@ func promised(recorded, left *deadline) time.Duration {
 	return 0
 }
 
-// widened files under the caller that the request at entry was promised more.
-func (t *traced) widened(caller *request, entry int32, by time.Duration) {
-	s := &t.Spans[entry]
-	w := work{code: DeadlineWidened, span: s.ID, file: s.File, position: s.Position, start: t.Epoch + int64(s.Start), total: by}
-	if u := t.unit[s.Parent]; u >= 0 {
-		w.to = caller.calls[t.units[u].calls].to
+// widened files under the caller that a request it called was promised more.
+func (r *request) widened(callee *request, by time.Duration) {
+	w := work{code: DeadlineWidened, span: callee.span, file: callee.file, position: callee.position, start: callee.start, total: by}
+	if k := callee.grounds.call; k >= 0 {
+		w.to = r.calls[k].to
 	}
-	caller.work = append(caller.work, w)
+	r.work = append(r.work, w)
 }
 
 // earlier is the earlier of two deadlines, the first of two at one instant.
@@ -123,32 +212,6 @@ func (d *deadline) copy() *deadline {
 	}
 	c := *d
 	return &c
-}
-
-// setTimedOut decides whether a failed request timed out: its caller left, or
-// it ended by a timeout at or after its deadline - 1 ms.
-func (t *traced) setTimedOut(r *request) {
-	if !r.failed {
-		return
-	}
-	e := r.entry
-	if p := t.Spans[e].Parent; p >= 0 && t.attempt[p] >= 0 {
-		switch o := t.attempts[t.attempt[p]].outcome; {
-		case o.Cut():
-			r.timedOut = true
-			return
-		case o == CancelledRace: // its caller had the answer from another copy
-			return
-		}
-	}
-	state := t.seen[e].state
-	entry := t.Spans[e].Kind == ingest.Server || t.Spans[e].Kind == ingest.Consumer
-	if state == cancelled && entry { // whoever called it is not in the trace, and left
-		r.timedOut = true
-		return
-	}
-	stopped := state == timedOut || state == cancelled || r.lastCut || t.seen[e].flags&upstreamTimeout != 0 // a call was cut, or answered that one below was
-	r.timedOut = stopped && r.deadline != nil && t.Spans[e].End >= r.deadline.at-time.Millisecond
 }
 
 // tolerated is how long after its deadline a timed-out request may end without

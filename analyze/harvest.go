@@ -3,6 +3,7 @@ package analyze
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"overrun/ingest"
@@ -70,81 +71,90 @@ func dumped(d *ingest.Dump) *source {
 	return from
 }
 
-// A crop is what all traces yield together, besides requests.
+// loneSpan is when the span of a trace without an id starts, and its id.
+func loneSpan(t *ingest.Trace) (start int64, id ingest.SpanID) {
+	if t.ID != (ingest.TraceID{}) || len(t.Spans) == 0 {
+		return 0, id
+	}
+	return t.Epoch + int64(t.Spans[0].Start), t.Spans[0].ID
+}
+
+// A crop is what the input yields besides requests.
 type crop struct {
-	from    *source
+	files int
+	bytes int64 // as read, before unpacking
+	spans int64 // before duplicates are dropped
+	start int64 // the earliest start, and the latest end, of spans that have both; Unix nanoseconds
+	end   int64
+	timed bool         // there are such spans
+	notes ingest.Notes // about the input
+
+	// Of the stored traces, with their notes among notes.
 	traces  int
 	moved   int           // traces in which a clock was moved
 	largest time.Duration // the farthest that one was
-	start   int64         // the earliest start, and the latest end, of spans that have both; Unix nanoseconds
-	end     int64
-	timed   bool // there are such spans
-	notes   ingest.Notes
-	met     callees
-	spoken  languages
 }
 
 // A harvester analyses traces one by one. It is for one goroutine.
 type harvester struct {
 	*Analysis
 	crop
+	spoken languages
 	rec    *recogniser
 	writer *requestWriter
 }
 
-// harvest analyses every trace by itself, on several goroutines, and stores its
-// requests.
-func (a *Analysis) harvest(ctx context.Context, from *source) (*crop, error) {
-	workers := a.opts.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
+// harvest analyses every trace by itself, on several goroutines, and returns its
+// requests as they are stored, by part.
+func (a *Analysis) harvest(ctx context.Context, from *source) ([]*ingest.Spool, *crop, error) {
+	stored := make([]*ingest.Spool, from.parts)
+	for i := range stored {
+		stored[i] = a.spooler.NewSpool()
 	}
-	a.stored = make([]*ingest.Spool, from.parts)
-	for i := range a.stored {
-		a.stored[i] = a.spooler.NewSpool()
-	}
-	hands := make([]*harvester, workers)
+	hands := make([]*harvester, a.workers())
 	for i := range hands {
-		hands[i] = &harvester{Analysis: a, crop: crop{met: newCallees(), spoken: languages{}}, rec: newRecogniser(a.tables), writer: newRequestWriter(a.symbols)}
+		hands[i] = &harvester{Analysis: a, spoken: languages{}, rec: newRecogniser(a.tables), writer: newRequestWriter(a.symbols)}
 	}
-	err := from.each(ctx, workers, func(worker, part int) error {
+	err := from.each(ctx, len(hands), func(worker, part int) error {
 		h := hands[worker]
-		err := from.part(ctx, part, func(t *ingest.Trace) error { return h.take(t, a.stored[part], !from.told) })
+		err := from.part(ctx, part, func(t *ingest.Trace) error { return h.take(t, stored[part], !from.told) })
 		from.drop(part)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all := &crop{from: from, notes: from.notes()}
+	all := &crop{files: len(from.files), spans: from.spans, notes: from.notes()}
+	for _, f := range from.files {
+		all.bytes += f.Bytes
+	}
 	for _, h := range hands {
-		all.merge(&h.crop)
-		a.callees.merge(h.met)
+		if h.timed {
+			all.widen(h.start, h.end)
+		}
 		a.languages.merge(h.spoken)
 	}
-	return all, nil
+	return stored, all, nil
+}
+
+func (a *Analysis) workers() int {
+	if a.opts.Workers > 0 {
+		return a.opts.Workers
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 // take analyses a trace and stores its requests.
 func (h *harvester) take(t *ingest.Trace, to *ingest.Spool, notes bool) error {
 	tr := newTraced(t, &h.opts, h.rec, h.links)
-	h.traces++
-	if notes {
-		h.notes.AddTrace(t)
-	}
 	h.span(t)
 	h.spoken.meet(t)
-	h.look(tr)
-	for _, r := range tr.requests {
-		if !h.opts.Pick.picks(r) {
-			continue
-		}
-		h.met.meet(r)
-		if err := to.Put(h.writer.request(r)); err != nil {
-			return err
-		}
+	head := tr.heading(notes)
+	head.start, head.span = loneSpan(t)
+	if h.opts.Pick != (Pick{}) {
+		tr.requests = slices.DeleteFunc(tr.requests, func(r *request) bool { return !h.opts.Pick.picks(r) })
 	}
-	return nil
+	return to.Put(h.writer.trace(head, tr.requests))
 }
 
 // span widens the time that the spans take up.
@@ -164,32 +174,43 @@ func (c *crop) widen(start, end int64) {
 	c.start, c.end = min(c.start, start), max(c.end, end)
 }
 
-// look counts moved clocks and the notes of the analysis.
-func (c *crop) look(t *traced) {
-	farthest := time.Duration(0)
+// heading is what the trace is stored with. notes: with those that it came with.
+func (t *traced) heading(notes bool) *heading {
+	h := &heading{id: t.ID, rooted: t.rooted}
+	for _, i := range t.order {
+		h.torn = h.torn || t.orphan[i] && t.seen[i].part != entryPart
+	}
 	for _, m := range t.moved {
 		if !m.beyond {
-			farthest = max(farthest, m.amount, -m.amount)
+			h.moved = max(h.moved, m.amount, -m.amount)
 		}
 	}
-	if farthest > 0 {
-		c.moved++
-		c.largest = max(c.largest, farthest)
+	var all ingest.Notes
+	if notes {
+		all.AddTrace(t.Trace)
 	}
 	for _, n := range t.notes {
 		s := &t.Spans[n.node]
-		c.notes.Add(n.code, ingest.Place{File: s.File, Position: s.Position, Trace: t.ID, Span: s.ID})
+		all.Add(n.code, ingest.Place{File: s.File, Position: s.Position, Trace: t.ID, Span: s.ID})
 	}
+	h.notes = all.List()
+	return h
 }
 
-func (c *crop) merge(d *crop) {
-	c.traces += d.traces
-	c.moved += d.moved
-	c.largest = max(c.largest, d.largest)
-	if d.timed {
-		c.widen(d.start, d.end)
+// look counts what the headings of stored traces say.
+func (c *crop) look(h *heading) {
+	c.traces++
+	if h.moved > 0 {
+		c.moved++
+		c.largest = max(c.largest, h.moved)
 	}
-	for _, n := range d.notes.List() {
+	for _, n := range h.notes {
 		c.notes.Merge(n)
+	}
+	if h.apart {
+		c.notes.Add(CutApart, ingest.Place{Trace: h.id})
+	}
+	if h.unknown {
+		c.notes.Add(WorkUnknown, ingest.Place{Trace: h.id})
 	}
 }

@@ -27,6 +27,8 @@ const (
 	fallbackPart      // what is done instead of a call
 	breakerPart       // around a call that a circuit breaker guards
 	ownPart           // work of the service itself
+
+	parts = iota
 )
 
 // phase reports whether the part is a stretch of an attempt, never a call.

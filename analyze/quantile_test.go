@@ -364,7 +364,7 @@ func TestHistogram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("2^20 values")
 	}
-	const n = exactValues + 5000
+	n := exactValues + 5000
 	r := rand.New(rand.NewPCG(1, 2))
 	values := make([]time.Duration, n)
 	cut := make([]bool, n)
@@ -466,7 +466,7 @@ func TestHistogram(t *testing.T) {
 				// Values in the bucket of d may be on either side.
 				above := func(d time.Duration) float64 {
 					i, _ := slices.BinarySearch(sorted, d+1)
-					return float64(n-i) / n
+					return float64(n-i) / float64(n)
 				}
 				least, most := above(min(d, math.MaxInt64/1001*1000)/1000*1001), above(d/1001*1000-1)
 				if d < 2048 {

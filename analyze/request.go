@@ -31,7 +31,8 @@ type request struct {
 	failed   bool // what its entry says
 	timedOut bool
 	deadline *deadline
-	calls    []call // by start
+	grounds  grounds // of deadline
+	calls    []call  // by start
 	time     Time
 	tail     time.Duration // own work after the last awaited answer
 	tailed   bool          // there was one
@@ -61,6 +62,8 @@ const (
 	nested               // was called by another request of the trace
 	fragment             // starts at a span whose parent is missing, and that is no SERVER or CONSUMER
 	guest                // starts at a span of another service than its parent, and that is no SERVER or CONSUMER
+
+	roles = iota
 )
 
 // loose reports whether the request is none: its attempts count for their

@@ -22,7 +22,7 @@ const (
 
 // exactValues is how many values a Sample keeps as they are. Beyond it
 // histograms hold all of them.
-const exactValues = 1 << 20
+var exactValues = 1 << 20 // only tests set it
 
 // A Sample collects durations, each with its weight: answers, and cuts, of which
 // only a lower bound is known. Neither the order of adding nor that of merging

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"encoding/binary"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,10 @@ import (
 // spilled, where the types of request.go and call.go take ten times as much. What
 // is stored is what a trace yields by itself; what is decided from all traces is
 // not, nor what only traced needs.
+//
+// A stored trace is its size in bytes (4 bytes, little-endian) and a heading, and then
+// its requests. Summaries hold the same (save.go), so that what is changed here changes
+// their version: outcomes, parts and classes are stored as numbers.
 
 // symbols numbers texts. The first is "".
 type symbols struct {
@@ -28,6 +33,7 @@ type symbols struct {
 // A peer is whom a call goes to, as its trace alone tells.
 type peer struct {
 	to       dependency
+	alone    [2]string // callee and operation as the call alone names them, where its callee left a span; else ""
 	nameable bool
 	protocol protocol
 }
@@ -43,6 +49,7 @@ func (s *symbols) peer(p peer) (uint32, peer) {
 	n, ok := s.peerAt[p]
 	if !ok {
 		p.to = dependency{strings.Clone(p.to.caller), strings.Clone(p.to.callee), strings.Clone(p.to.operation), strings.Clone(p.to.split)}
+		p.alone = [2]string{strings.Clone(p.alone[0]), strings.Clone(p.alone[1])}
 		n = uint32(len(s.peers))
 		s.peerAt[p] = n
 		s.peers = append(s.peers, p)
@@ -84,6 +91,7 @@ type requestWriter struct {
 	seen    map[string]uint32 // of symbols, without its lock
 	peers   map[peer]uint32
 	routes  map[routeKey]uint32
+	plain   bool // texts stand as they are, without symbols
 	b       []byte
 }
 
@@ -95,6 +103,13 @@ func newRequestWriter(s *symbols) *requestWriter {
 }
 
 func (w *requestWriter) peer(p peer) {
+	if w.plain {
+		for _, text := range []string{p.to.caller, p.to.callee, p.to.operation, p.to.split, p.alone[0], p.alone[1]} {
+			w.text(text)
+		}
+		w.flags(p.nameable, p.protocol.http, p.protocol.grpc, p.protocol.safe, p.protocol.read)
+		return
+	}
 	n, ok := w.peers[p]
 	if !ok {
 		n, p = w.symbols.peer(p)
@@ -107,6 +122,12 @@ func (w *requestWriter) peer(p peer) {
 }
 
 func (w *requestWriter) route(r routeKey) {
+	if w.plain {
+		w.text(r.service)
+		w.text(r.route)
+		w.text(r.split)
+		return
+	}
 	n, ok := w.routes[r]
 	if !ok {
 		n, r = w.symbols.route(r)
@@ -119,6 +140,11 @@ func (w *requestWriter) route(r routeKey) {
 }
 
 func (w *requestWriter) text(text string) {
+	if w.plain {
+		w.count(len(text))
+		w.b = append(w.b, text...)
+		return
+	}
 	if text == "" {
 		w.b = append(w.b, 0)
 		return
@@ -148,9 +174,61 @@ func (w *requestWriter) flags(list ...bool) {
 	w.b = binary.AppendUvarint(w.b, bits)
 }
 
-// request returns the bytes of a request, which hold until the next.
-func (w *requestWriter) request(r *request) []byte {
-	w.b = append(w.b[:0], r.trace[:]...)
+// A heading is what a stored trace begins with.
+type heading struct {
+	id    ingest.TraceID
+	start int64         // of a trace without an id, which is one span: where that starts; Unix nanoseconds
+	span  ingest.SpanID // and its id
+
+	rooted   bool          // a span has no parent id
+	torn     bool          // a span whose parent is missing is no entry: its request is not whole
+	apart    bool          // it came in pieces, in several inputs
+	unknown  bool          // its requests have other deadlines than when its spans were there: nobody knows what ran on after them
+	moved    time.Duration // the farthest that a clock was moved
+	notes    []ingest.Note // about its spans, by code; of the example only span, file and position count
+	requests int
+}
+
+// trace returns the bytes of a trace, which hold until the next.
+func (w *requestWriter) trace(h *heading, requests []*request) []byte {
+	w.b = append(w.b[:0], 0, 0, 0, 0)
+	w.heading(h, len(requests))
+	for _, r := range requests {
+		w.request(r)
+	}
+	binary.LittleEndian.PutUint32(w.b, uint32(len(w.b)-sizeBytes))
+	return w.b
+}
+
+// sizeBytes is how many bytes the size of a stored trace takes.
+const sizeBytes = 4
+
+func (w *requestWriter) heading(h *heading, requests int) {
+	w.b = append(w.b, h.id[:]...)
+	w.flags(h.rooted, h.torn, h.apart, h.unknown, h.moved != 0, len(h.notes) > 0)
+	if h.id == (ingest.TraceID{}) {
+		w.number(h.start)
+		w.span(h.span)
+	}
+	if h.moved != 0 {
+		w.time(h.moved)
+	}
+	if len(h.notes) > 0 {
+		w.count(len(h.notes))
+		for i := range h.notes {
+			n := &h.notes[i]
+			w.text(string(n.Code))
+			w.count(int(n.Count))
+			w.text(n.Example.File)
+			w.number(n.Example.Position)
+			w.span(n.Example.Span)
+		}
+	}
+	w.count(requests)
+}
+
+// request appends a request.
+func (w *requestWriter) request(r *request) {
 	w.span(r.span)
 	w.flags(r.deadline != nil, r.failed, r.timedOut, r.tailed, r.blind, r.writes, r.weight != unknownWeight, len(r.work) > 0,
 		r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut, r.forced)
@@ -169,6 +247,7 @@ func (w *requestWriter) request(r *request) []byte {
 		w.time(d.doubt)
 		w.text(string(d.source))
 	}
+	w.grounds(r)
 	parts := r.time.parts()
 	some := byte(0)
 	for i, p := range parts {
@@ -195,7 +274,28 @@ func (w *requestWriter) request(r *request) []byte {
 	for k := range r.calls {
 		w.call(r, &r.calls[k])
 	}
-	return w.b
+}
+
+// grounds appends the grounds of a request.
+func (w *requestWriter) grounds(r *request) {
+	g := &r.grounds
+	w.flags(g.ending&1 != 0, g.ending&2 != 0, g.written != nil, g.caller >= 0, g.call >= 0, g.doubt != 0, g.reach != r.duration)
+	if g.written != nil {
+		w.time(g.written.budget)
+		w.time(g.written.doubt)
+	}
+	if g.caller >= 0 {
+		w.count(int(g.caller))
+	}
+	if g.call >= 0 {
+		w.count(int(g.call))
+	}
+	if g.doubt != 0 {
+		w.time(g.doubt)
+	}
+	if g.reach != r.duration {
+		w.time(g.reach - r.duration)
+	}
 }
 
 // parts are the categories of time.
@@ -241,7 +341,7 @@ func (w *requestWriter) call(r *request, c *call) {
 	w.flags(single, c.awaited, c.path != 0, c.winner == 0, c.file == r.file, c.messaging, c.hint != "", c.unfinished)
 	to := c.to
 	to.split = r.split
-	w.peer(peer{to, c.nameable, c.protocol})
+	w.peer(peer{to, [2]string{c.alone.callee, c.alone.operation}, c.nameable, c.protocol})
 	w.span(c.span)
 	w.number(c.position - r.position)
 	w.time(c.start)
@@ -320,14 +420,20 @@ var outcomeNumber = func() map[Outcome]byte {
 	return m
 }()
 
-// A requestReader reads stored requests into one request after the other: what it
-// returns holds until the next.
+// A requestReader reads stored traces. What cannot be read, since it is none of ours,
+// is zero and sets wrong; reading then comes to an end.
 type requestReader struct {
 	*symbols
-	b []byte
+	b     []byte
+	wrong bool
+	*requestRoom
+}
 
+// A requestRoom is where a request is read to.
+type requestRoom struct {
 	r         request
 	deadline  deadline
+	written   deadline
 	calls     []call
 	attempts  []attempt
 	intervals []phaseInterval
@@ -339,12 +445,24 @@ type requestReader struct {
 // to an attempt.
 type attemptRange struct{ intervals, loose [2]int }
 
+func newRequestReader(s *symbols) *requestReader {
+	return &requestReader{symbols: s, requestRoom: new(requestRoom)}
+}
+
+// fail ends the reading.
+func (d *requestReader) fail() { d.b, d.wrong = nil, true }
+
 func (d *requestReader) uvarint() uint64 {
-	if v := d.b[0]; v < 0x80 {
+	if len(d.b) > 0 && d.b[0] < 0x80 {
+		v := d.b[0]
 		d.b = d.b[1:]
 		return uint64(v)
 	}
 	v, n := binary.Uvarint(d.b)
+	if n <= 0 {
+		d.fail()
+		return 0
+	}
 	d.b = d.b[n:]
 	return v
 }
@@ -354,21 +472,61 @@ func (d *requestReader) number() int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-func (d *requestReader) count() int          { return int(d.uvarint()) }
 func (d *requestReader) time() time.Duration { return time.Duration(d.number()) }
-func (d *requestReader) text() string        { return d.texts[d.uvarint()] }
 
-func (d *requestReader) byte() byte {
+// count is a whole number that is at most most.
+func (d *requestReader) count(most int) int {
+	v := d.uvarint()
+	if v > uint64(most) {
+		d.fail()
+		return 0
+	}
+	return int(v)
+}
+
+// size is how many things follow, each of which takes a byte or more.
+func (d *requestReader) size() int { return d.count(len(d.b)) }
+
+// index is a number below n.
+func (d *requestReader) index(n int) uint32 {
+	v := d.uvarint()
+	if v >= uint64(n) {
+		d.fail()
+		return 0
+	}
+	return uint32(v)
+}
+
+func (d *requestReader) text() string { return d.texts[d.index(len(d.texts))] }
+
+// byte is one that is below n.
+func (d *requestReader) byte(n int) byte {
+	if len(d.b) == 0 || int(d.b[0]) >= n {
+		d.fail()
+		return 0
+	}
 	v := d.b[0]
 	d.b = d.b[1:]
 	return v
 }
 
+// bytes fills to.
+func (d *requestReader) bytes(to []byte) {
+	if len(d.b) < len(to) {
+		d.fail()
+		return
+	}
+	copy(to, d.b)
+	d.b = d.b[len(to):]
+}
+
 func (d *requestReader) span() (id ingest.SpanID) {
-	copy(id[:], d.b)
-	d.b = d.b[len(id):]
+	d.bytes(id[:])
 	return id
 }
+
+// mostCount is the greatest number of spans, attempts or the like that is believed.
+const mostCount = 1 << 40
 
 // A flagSet is what flags wrote; next takes the first off.
 type flagSet uint64
@@ -379,12 +537,42 @@ func (f *flagSet) next() bool {
 	return on
 }
 
-// next reads the request at the beginning of d.b.
-func (d *requestReader) next() *request {
-	d.r = request{}
+// place reads the beginning of the heading at the beginning of d.b: where the trace
+// stands.
+func (d *requestReader) place() (h heading, rest flagSet) {
+	d.bytes(h.id[:])
+	f := flagSet(d.uvarint())
+	h.rooted, h.torn, h.apart, h.unknown = f.next(), f.next(), f.next(), f.next()
+	if h.id == (ingest.TraceID{}) {
+		h.start, h.span = d.number(), d.span()
+	}
+	return h, f
+}
+
+// heading reads the heading at the beginning of d.b.
+func (d *requestReader) heading() heading {
+	h, f := d.place()
+	moved, noted := f.next(), f.next()
+	if moved {
+		h.moved = d.time()
+	}
+	if noted {
+		h.notes = make([]ingest.Note, d.size())
+		for i := range h.notes {
+			h.notes[i] = ingest.Note{Code: ingest.Code(d.text()), Count: int64(d.count(mostCount))}
+			at := &h.notes[i].Example
+			at.File, at.Position, at.Trace, at.Span = d.text(), d.number(), h.id, d.span()
+		}
+	}
+	h.requests = d.size()
+	return h
+}
+
+// next reads the request at the beginning of d.b, of a trace, into the room of the one
+// before.
+func (d *requestReader) next(trace ingest.TraceID) *request {
+	d.r = request{trace: trace}
 	r := &d.r
-	copy(r.trace[:], d.b)
-	d.b = d.b[len(r.trace):]
 	r.span = d.span()
 	f := flagSet(d.uvarint())
 	bound := f.next()
@@ -393,23 +581,26 @@ func (d *requestReader) next() *request {
 	worked := f.next()
 	r.broken, r.lost, r.fallback, r.root, r.consumer, r.lastCut = f.next(), f.next(), f.next(), f.next(), f.next(), f.next()
 	r.forced = f.next()
-	r.role = role(d.byte())
+	r.role = role(d.byte(roles))
 	r.eps = d.time()
 	r.file = d.text()
 	r.position = int64(d.uvarint())
-	r.number = uint32(d.uvarint())
+	if r.number = d.index(len(d.routes)); d.wrong {
+		return r
+	}
 	key := &d.routes[r.number]
 	r.service, r.route, r.split = key.service, key.route, key.split
 	r.start, r.duration = d.number(), d.time()
 	r.weight = unknownWeight
 	if weighed {
-		r.weight = weight(d.uvarint())
+		r.weight = weight(d.count(largestWeight * int(oneWeight)))
 	}
 	if bound {
 		d.deadline = deadline{budget: d.time(), doubt: d.time(), source: Source(d.text())}
 		r.deadline = &d.deadline
 	}
-	some := d.byte()
+	d.grounds(r)
+	some := d.byte(1 << 8)
 	for i, p := range r.time.parts() {
 		if some&(1<<i) != 0 {
 			*p = d.time()
@@ -422,13 +613,43 @@ func (d *requestReader) next() *request {
 		r.tail = d.time()
 	}
 	if worked {
-		r.work = make([]work, d.count())
+		r.work = make([]work, d.size())
 		for i := range r.work {
 			d.work(&r.work[i])
 		}
 	}
 	d.readCalls(r)
 	return r
+}
+
+// grounds reads the grounds of a request.
+func (d *requestReader) grounds(r *request) {
+	g := &r.grounds
+	*g = grounds{caller: -1, call: -1, reach: r.duration}
+	f := flagSet(d.uvarint())
+	if f.next() {
+		g.ending |= 1
+	}
+	if f.next() {
+		g.ending |= 2
+	}
+	written, called, placed, doubted, reached := f.next(), f.next(), f.next(), f.next(), f.next()
+	if written {
+		d.written = deadline{budget: d.time(), doubt: d.time(), source: Recorded, origin: -1}
+		g.written = &d.written
+	}
+	if called {
+		g.caller = int32(d.index(math.MaxInt32))
+	}
+	if placed {
+		g.call = int32(d.index(math.MaxInt32))
+	}
+	if doubted {
+		g.doubt = d.time()
+	}
+	if reached {
+		g.reach += d.time()
+	}
 }
 
 func (d *requestReader) work(v *work) {
@@ -439,22 +660,22 @@ func (d *requestReader) work(v *work) {
 	f := flagSet(d.uvarint())
 	v.caused = f.next()
 	served, detailed := f.next(), f.next()
-	v.spans = d.count()
+	v.spans = d.count(mostCount)
 	if served {
-		v.services = make([]ServiceWork, d.count())
+		v.services = make([]ServiceWork, d.size())
 		for i := range v.services {
-			v.services[i] = ServiceWork{d.text(), d.time(), d.count()}
+			v.services[i] = ServiceWork{d.text(), d.time(), d.count(mostCount)}
 		}
 	}
 	if detailed {
-		v.detail = &Detail{Attempts: d.count(), Calls: d.count(), Bottom: d.count()}
+		v.detail = &Detail{Attempts: d.count(mostCount), Calls: d.count(mostCount), Bottom: d.count(mostCount)}
 	}
 }
 
 // readCalls reads the calls of a request. Their attempts lie in one slice, which may
 // move while it grows, so that calls get theirs at the end.
 func (d *requestReader) readCalls(r *request) {
-	n := d.count()
+	n := d.size()
 	d.calls, d.attempts, d.intervals, d.loose, d.ranges = d.calls[:0], d.attempts[:0], d.intervals[:0], d.loose[:0], d.ranges[:0]
 	for range n {
 		from := len(d.attempts)
@@ -490,14 +711,17 @@ func (d *requestReader) call(r *request, c *call) {
 	c.messaging = f.next()
 	hinted := f.next()
 	c.unfinished = f.next()
-	c.peer = uint32(d.uvarint())
+	if c.peer = d.index(len(d.peers)); d.wrong {
+		return
+	}
 	who := &d.peers[c.peer]
 	c.to, c.nameable, c.protocol = who.to, who.nameable, who.protocol
+	c.alone.callee, c.alone.operation = who.alone[0], who.alone[1]
 	c.span = d.span()
 	c.position = r.position + d.number()
 	c.start = d.time()
 	c.end = c.start + d.time()
-	c.outcome = Outcomes[d.byte()]
+	c.outcome = Outcomes[d.byte(len(Outcomes))]
 	if onPath {
 		c.path = d.time()
 	}
@@ -513,7 +737,12 @@ func (d *requestReader) call(r *request, c *call) {
 	}
 	tries := 1
 	if !single {
-		tries = d.count()
+		if tries = d.size(); tries == 0 {
+			d.fail()
+		}
+	}
+	if c.winner < -1 || c.winner >= tries {
+		d.fail()
 	}
 	for range tries {
 		d.attempts = append(d.attempts, attempt{server: -1})
@@ -535,7 +764,7 @@ func (d *requestReader) call(r *request, c *call) {
 			a.span = d.span()
 			a.start = c.start + d.time()
 			a.end = a.start + d.time()
-			a.outcome = Outcomes[d.byte()]
+			a.outcome = Outcomes[d.byte(len(Outcomes))]
 		}
 		if failed {
 			a.code = d.text()
@@ -551,23 +780,25 @@ func (d *requestReader) call(r *request, c *call) {
 			a.timeout = d.time()
 		}
 		if again {
-			a.index, a.hidden = d.count(), d.count()
+			a.index, a.hidden = d.count(mostCount), d.count(mostCount)
 		}
 		a.weight = r.weight
 		if resampled {
-			a.weight = weight(d.uvarint())
+			if a.weight = weight(d.uvarint()); a.weight > largestWeight*oneWeight && a.weight != unknownWeight {
+				d.fail()
+			}
 		}
 		a.setTook()
 		at := attemptRange{intervals: [2]int{len(d.intervals), len(d.intervals)}, loose: [2]int{len(d.loose), len(d.loose)}}
 		if phased {
-			for range d.count() {
-				v := phaseInterval{part: part(d.byte())}
+			for range d.size() {
+				v := phaseInterval{part: part(d.byte(parts))}
 				v.low = a.start + d.time()
 				v.high = v.low + d.time()
 				d.intervals = append(d.intervals, v)
 			}
-			for range d.count() {
-				d.loose = append(d.loose, phaseLength{part: part(d.byte()), length: d.time()})
+			for range d.size() {
+				d.loose = append(d.loose, phaseLength{part: part(d.byte(parts)), length: d.time()})
 			}
 			at.intervals[1], at.loose[1] = len(d.intervals), len(d.loose)
 		}

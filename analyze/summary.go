@@ -506,13 +506,10 @@ func (d *depTable) current(timeout time.Duration, source string) *CurrentTimeout
 
 // input says what was read.
 func (s *summary) input(c *crop) Input {
-	in := Input{Files: len(c.from.files), Spans: c.from.spans, Traces: c.traces, Requests: s.requests, Fragments: s.orphans,
+	in := Input{Files: c.files, Bytes: c.bytes, Spans: c.spans, Traces: c.traces, Requests: s.requests, Fragments: s.orphans,
 		Skew: Skew{c.moved, c.largest}}
 	unknown := s.requests + s.orphans - s.weighed
 	in.Weights = Weights{&s.weighed, &unknown}
-	for _, f := range c.from.files {
-		in.Bytes += f.Bytes
-	}
 	if c.timed {
 		in.Start, in.End = &c.start, &c.end
 	}

@@ -84,6 +84,7 @@ func classesOf(t *testing.T, o Options, shape string) map[string]string {
 	got := map[string]string{}
 	names := map[class]string{answered: "answered", cutFixed: "fixed", cutRace: "race", cutBudget: "budget"}
 	for _, r := range tr.requests {
+		r.cutAtDeadline()
 		for _, c := range r.calls {
 			for _, a := range c.attempts {
 				got[c.to.callee] += fmt.Sprintf("%s %v;", names[a.class], a.took)

@@ -255,5 +255,8 @@ var NoteText = map[ingest.Code]string{
 	ClockSkew:            "the clock of a span was moved",
 	LostAttempt:          "a callee worked for a call whose attempt left no span",
 	SkewTooLarge:         "a clock is wrong by more than --max-skew: not moved",
+	CutApart:             "a trace came in pieces, from several inputs: where requests were torn apart, all of the trace are fragments",
+	SavedTwice:           "a trace is in several inputs: it counts once",
+	WorkUnknown:          "the deadlines of a saved trace are not those that it was saved with: what ran on after them is not known",
 	BadDeadline:          "a recorded deadline that cannot be read was ignored",
 }

@@ -31,6 +31,9 @@ type Options struct {
 	// Watch is the beginning of a name of spans: Store.Watched tells whether there is
 	// one. "": not asked.
 	Watch string
+	// Aside, if set, says which files are left out, as they are no dumps: of those that
+	// Files lists.
+	Aside func(path string) bool
 	// Stdin is read where a path is "-".
 	Stdin io.Reader
 	// Progress, if set, is told from time to time how far the reading is. It is

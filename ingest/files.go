@@ -75,6 +75,19 @@ func expand(paths []string) ([]input, error) {
 	return inputs, nil
 }
 
+// Files lists the files that Open reads for the paths, in its order.
+func Files(paths []string) ([]string, error) {
+	inputs, err := expand(paths)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]string, len(inputs))
+	for i, in := range inputs {
+		list[i] = in.path
+	}
+	return list, nil
+}
+
 // walk calls add for the file, or for each file under the folder. Links are
 // followed to files, not to folders.
 func walk(path string, add func(string, fs.FileInfo, bool)) error {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,6 +58,9 @@ func Open(ctx context.Context, paths []string, o Options) (store *Store, err err
 	inputs, err := expand(paths)
 	if err != nil {
 		return nil, err
+	}
+	if o.Aside != nil {
+		inputs = slices.DeleteFunc(inputs, func(in input) bool { return o.Aside(in.path) })
 	}
 	j := newJob(ctx, inputs, o)
 	defer func() {
@@ -229,6 +233,8 @@ func (j *job) judge() error {
 	switch {
 	case spans > 0:
 		return nil
+	case len(j.inputs) == 0:
+		return errors.New("no input named")
 	case len(j.inputs) == 1:
 		return errors.New(first)
 	}

@@ -126,6 +126,26 @@ func (r *recordKey) hash() uint64 {
 	return mix(a, b)
 }
 
+// An Order is where a trace stands among all that Store.Part gives: by Part, then Hash,
+// then trace id.
+//
+// Note: summaries of overrun analyze --save are in this order. One that is changed
+// changes their version.
+type Order struct {
+	Part int // in [0, Parts)
+	Hash uint64
+}
+
+// Parts is how many parts traces come in.
+const Parts = partitions + 1
+
+// OrderOf is the place of a trace. Only without a trace id do the start (Unix
+// nanoseconds) and the id of its span count.
+func OrderOf(trace TraceID, start int64, span SpanID) Order {
+	k := recordKey{trace, time.Duration(start), span}
+	return Order{k.partition(), k.hash()}
+}
+
 // A recordKey is what a packed record begins with.
 type recordKey struct {
 	trace TraceID

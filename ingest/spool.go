@@ -217,6 +217,24 @@ func (s *Spool) Blocks(visit func(b []byte) error) error {
 	return nil
 }
 
+// Next gives the first block that is left, which the spool gives up; nil: none is left.
+func (s *Spool) Next() ([]byte, error) {
+	if err := s.seal(); err != nil || len(s.blocks) == 0 {
+		return nil, err
+	}
+	first := s.blocks[0]
+	s.blocks[0] = block{}
+	s.blocks = s.blocks[1:]
+	s.bytes -= int64(first.size)
+	b := first.data
+	if b == nil {
+		b = make([]byte, first.size)
+		return b, s.read(b, first.at)
+	}
+	s.of.give(cap(b))
+	return b, nil
+}
+
 func (s *Spool) read(b []byte, at int64) error {
 	if _, err := s.of.file.ReadAt(b, at); err != nil {
 		return fmt.Errorf("cannot read back what was spilled to %s: %w", s.of.place(), err)

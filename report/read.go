@@ -64,14 +64,25 @@ func readSection(d *document, r *analyze.Report) {
 
 // place says where to look. Positions are not grouped: they are for tools.
 func place(p analyze.Place) line {
-	l := whereIn(p.File, p.Position)
+	var l line
+	if p.File != "" { // a trace of several inputs is in none
+		l = whereIn(p.File, p.Position)
+	}
 	if p.Trace != nil && *p.Trace != (ingest.TraceID{}) {
-		l = append(l, say(", trace ", *p.Trace)...)
+		l = append(l, say(comma(l), "trace ", *p.Trace)...)
 	}
 	if p.Span != nil && *p.Span != (ingest.SpanID{}) {
-		l = append(l, say(", span ", p.Span.String())...)
+		l = append(l, say(comma(l), "span ", p.Span.String())...)
 	}
 	return l
+}
+
+// comma parts what follows from a line that is not empty.
+func comma(l line) string {
+	if len(l) == 0 {
+		return ""
+	}
+	return ", "
 }
 
 func whereIn(file string, position int64) line {

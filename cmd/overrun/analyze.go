@@ -40,6 +40,7 @@ Examples:
 type analyzeFlags struct {
 	sourceFlags
 	failOn []analyze.FindingCode
+	save   string // file; "": no summary is written
 }
 
 func (a *app) analyzeCommand() *cobra.Command {
@@ -60,13 +61,14 @@ func (a *app) analyzeCommand() *cobra.Command {
 	f.bind(cmd, "text", "markdown", "json", "csv")
 	f.bindSplit(cmd)
 	f.bindMetrics(cmd)
+	cmd.Flags().StringVar(&f.save, "save", "", "write a summary to `FILE` as well, which is an input like a dump: nights that add up.\nIt is replaced only when all went well")
 	cmd.Flags().Var(&codesValue{&f.failOn}, "fail-on", "exit with status 3 if there are findings of `CODE`[,CODE], or of any code")
 	complete(cmd, "fail-on", codeNames())
 	return cmd
 }
 
 func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) error {
-	if err := distinct(f.output, f.metrics); err != nil {
+	if err := distinct(f.output, f.metrics, f.save); err != nil {
 		return err
 	}
 	metrics, err := a.besides(ctx, f.metrics)
@@ -74,13 +76,18 @@ func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) er
 		return err
 	}
 	defer metrics.discard()
-	policy, out, store, err := a.load(ctx, &f.sourceFlags, paths)
+	save, err := a.createSave(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer save.discard()
+	policy, out, in, err := a.load(ctx, &f.sourceFlags, paths)
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	defer store.Close()
-	analysis, err := analyze.RunStore(ctx, store, f.analysis(policy))
+	defer in.Close()
+	analysis, err := in.analyse(ctx, f.analysis(policy))
 	if err != nil {
 		return err
 	}
@@ -104,13 +111,27 @@ func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) er
 	if err == nil && metrics != nil {
 		err = report.Metrics(metrics, result)
 	}
+	if err == nil && save != nil {
+		err = analysis.Save(save)
+	}
 	if err == nil {
-		err = commit(out, metrics)
+		err = commit(out, metrics, save)
 	}
 	if err != nil {
 		return err
 	}
 	return checkRules(result, f.failOn)
+}
+
+// createSave opens the summary that --save names; nil: none.
+func (a *app) createSave(ctx context.Context, f *analyzeFlags) (*output, error) {
+	switch {
+	case f.save == "-":
+		return nil, usagef("--save - is the report's place: name a file")
+	case f.save != "" && f.pick != (analyze.Pick{}):
+		return nil, usagef("--save keeps all requests: give --since, --until, --service and --route when the summary is read")
+	}
+	return a.besides(ctx, f.save)
 }
 
 // errBroken is the error of a rule of --fail-on.

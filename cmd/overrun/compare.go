@@ -136,12 +136,12 @@ func runCompare(ctx context.Context, a *app, f *compareFlags, paths []string) er
 
 // analyse reads one side, and analyses it.
 func (a *app) analyse(ctx context.Context, f *sourceFlags, policy *analyze.Policy, path string) (*analyze.Analysis, error) {
-	store, err := a.read(ctx, f, policy, []string{path})
+	in, err := a.open(ctx, f, policy, []string{path})
 	if err != nil {
 		return nil, err
 	}
-	defer store.Close()
-	side, err := analyze.RunStore(ctx, store, f.analysis(policy))
+	defer in.Close()
+	side, err := in.analyse(ctx, f.analysis(policy))
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ var modules = map[string][]string{
 	"golang.org/x/term":                     {"cmd/overrun"},
 	"github.com/olekukonko/tablewriter":     {"report"},
 	"go.yaml.in/yaml/v3":                    {"analyze", "report"},
-	"github.com/klauspost/compress":         {"ingest"},
+	"github.com/klauspost/compress":         {"ingest", "analyze"}, // analyze packs summaries
 	"go.opentelemetry.io/collector/pdata":   {"ingest"},
 }
 

@@ -35,6 +35,7 @@ type sourceFlags struct {
 	metrics  string // "": none
 	sides    int    // dumps that are analysed one beside the other; 0: one
 	decoder  string
+	aside    func(path string) bool // see ingest.Options; nil: none
 }
 
 // bind adds the flags to a command that prints a report. The first format is the default.

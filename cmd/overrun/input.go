@@ -29,7 +29,7 @@ func readPolicy(path string) (*analyze.Policy, error) {
 func (a *app) read(ctx context.Context, f *sourceFlags, policy *analyze.Policy, paths []string) (*ingest.Store, error) {
 	f.memory = limitMemory(f.memory)
 	o := ingest.Options{Keep: f.keep(policy), Events: analyze.Events(policy), Links: true, Watch: analyze.Watch,
-		Decoder: ingest.Decoder(f.decoder), Workers: f.workers, Memory: f.share(), Temp: f.temp, Stdin: a.stdin}
+		Decoder: ingest.Decoder(f.decoder), Workers: f.workers, Memory: f.share(), Temp: f.temp, Stdin: a.stdin, Aside: f.aside}
 	shown := !f.quiet && isTerminal(a.stderr)
 	tell, finish := a.showProgress(f, shown)
 	o.Progress = tell
@@ -62,10 +62,10 @@ func counted(n int, noun string) string {
 	return text + " " + noun
 }
 
-// load reads the policy, opens the output, and reads the dumps, in this order: what
+// load reads the policy, opens the output, and opens the input, in this order: what
 // is wrong with the first two shows before a long read. The output is the
-// caller's to discard, and the store to close.
-func (a *app) load(ctx context.Context, f *sourceFlags, paths []string) (*analyze.Policy, *output, *ingest.Store, error) {
+// caller's to discard, and the input to close.
+func (a *app) load(ctx context.Context, f *sourceFlags, paths []string) (*analyze.Policy, *output, *inputs, error) {
 	policy, err := readPolicy(f.policy)
 	if err != nil {
 		return nil, nil, nil, err
@@ -74,10 +74,10 @@ func (a *app) load(ctx context.Context, f *sourceFlags, paths []string) (*analyz
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	store, err := a.read(ctx, f, policy, paths)
+	in, err := a.open(ctx, f, policy, paths)
 	if err != nil {
 		out.discard()
 		return nil, nil, nil, err
 	}
-	return policy, out, store, nil
+	return policy, out, in, nil
 }

@@ -85,7 +85,7 @@ type app struct {
 	started bool // past the parsing of the command line
 
 	mu        sync.Mutex
-	temporary []string // the files to remove when the run fails
+	temporary []string // files that are being written, guarded by mu
 }
 
 // execute runs the command that args name, and says what was wrong.

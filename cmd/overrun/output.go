@@ -142,16 +142,18 @@ func (o *output) commit() error {
 	return nil
 }
 
-// discard leaves everything as it was, with all outputs that are not committed. After
-// commit it does nothing.
+// discard leaves everything as it was. After commit it does nothing.
 func (o *output) discard() {
-	if o == nil {
+	if o == nil || o.file == nil {
 		return
 	}
-	if o.file != nil {
-		_ = o.file.Close() // closed already, or its content does not matter
+	_ = o.file.Close() // closed already, or its content does not matter
+	o.a.mu.Lock()
+	defer o.a.mu.Unlock()
+	if at := slices.Index(o.a.temporary, o.file.Name()); at >= 0 {
+		_ = os.Remove(o.file.Name()) // nobody can do more about it
+		o.a.temporary = slices.Delete(o.a.temporary, at, at+1)
 	}
-	o.a.tidy()
 }
 
 // tidy removes the temporary files.

@@ -95,13 +95,13 @@ func (a *app) replayCommand() *cobra.Command {
 }
 
 func runReplay(ctx context.Context, a *app, f *replayFlags, paths []string) error {
-	policy, out, store, err := a.load(ctx, &f.sourceFlags, paths)
+	policy, out, in, err := a.load(ctx, &f.sourceFlags, paths)
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	defer store.Close()
-	analysis, err := analyze.RunStore(ctx, store, f.analysis(policy))
+	defer in.Close()
+	analysis, err := in.analyse(ctx, f.analysis(policy))
 	if err != nil {
 		return err
 	}

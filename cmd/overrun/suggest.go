@@ -100,14 +100,14 @@ func runSuggest(ctx context.Context, a *app, f *suggestFlags, paths []string) er
 		return err
 	}
 	defer out.discard()
-	store, err := a.read(ctx, &f.sourceFlags, policy, paths)
+	in, err := a.open(ctx, &f.sourceFlags, policy, paths)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
+	defer in.Close()
 	o := f.analysis(policy)
 	o.Hints = true
-	analysis, err := analyze.RunStore(ctx, store, o)
+	analysis, err := in.analyse(ctx, o)
 	if err != nil {
 		return err
 	}

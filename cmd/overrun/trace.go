@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"overrun/analyze"
 	"overrun/ingest"
 	"overrun/report"
 )
@@ -65,17 +64,20 @@ func (a *app) traceCommand() *cobra.Command {
 }
 
 func runTrace(ctx context.Context, a *app, f *traceFlags, paths []string) error {
-	policy, out, store, err := a.load(ctx, &f.sourceFlags, paths)
+	policy, out, in, err := a.load(ctx, &f.sourceFlags, paths)
 	if err != nil {
 		return err
 	}
 	defer out.discard()
-	defer store.Close()
-	traces, err := chooseTraces(ctx, store, f.ids)
+	defer in.Close()
+	if err := in.noSummaries(); err != nil {
+		return err
+	}
+	traces, err := chooseTraces(ctx, in.store, f.ids)
 	if err != nil {
 		return err
 	}
-	analysis, err := analyze.RunStore(ctx, store, f.analysis(policy))
+	analysis, err := in.analyse(ctx, f.analysis(policy))
 	if err != nil {
 		return err
 	}
