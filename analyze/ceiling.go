@@ -46,12 +46,16 @@ func (d *depTable) ceilingOf(s *Sample, margin Quantile) *time.Duration {
 	if point == nil {
 		return nil
 	}
-	ceiling := *point
-	if d.required {
-		ceiling = time.Duration(math.Round(float64(ceiling) * float64(whole+margin) / float64(whole)))
-	}
-	ceiling = roundUp(ceiling)
+	ceiling := d.ceilingFrom(*point, margin)
 	return &ceiling
+}
+
+// ceilingFrom is the ceiling that a quantile suggests.
+func (d *depTable) ceilingFrom(quantile time.Duration, margin Quantile) time.Duration {
+	if d.required {
+		quantile = time.Duration(math.Round(float64(quantile) * float64(whole+margin) / float64(whole)))
+	}
+	return roundUp(quantile)
 }
 
 // setCeilings suggests a ceiling for every dependency, capped at what the

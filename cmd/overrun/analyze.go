@@ -23,6 +23,11 @@ PATH is a file, a folder, a pattern such as 'traces-*.json', or - for standard
 input: OTLP as JSON or protobuf, packed with gzip or zstd or not. A folder is
 read with all that lies in it.
 
+A summary that --save wrote is an input like the dump it was made from: several of
+them, or summaries and dumps, make the report of all their dumps. Deadlines are
+those of this run. Signals of the policy, --max-skew and --split-by have to be the
+same as when it was made.
+
 Times have a unit: ns, us, ms, s. In JSON all durations are whole nanoseconds
 (_ns) and shares are fractions of 1. What is not known is shown as such, and is
 null in JSON.

@@ -58,7 +58,7 @@ func (a *app) rootCommand() *cobra.Command {
 	}
 	root.SetHelpTemplate(helpTemplate)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(a.analyzeCommand(), a.traceCommand(), a.compareCommand(), a.suggestCommand(), a.replayCommand(), a.signalsCommand(), a.versionCommand(), a.completionCommand())
+	root.AddCommand(a.analyzeCommand(), a.traceCommand(), a.compareCommand(), a.trendCommand(), a.suggestCommand(), a.replayCommand(), a.signalsCommand(), a.versionCommand(), a.completionCommand())
 	for _, cmd := range append(root.Commands(), root) {
 		cmd.DisableFlagsInUseLine = true
 		cmd.Flags().BoolP("help", "h", false, "print this help")

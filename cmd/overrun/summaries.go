@@ -43,7 +43,7 @@ func (a *app) open(ctx context.Context, f *sourceFlags, policy *analyze.Policy, 
 		if saved, ok := a.summaryAt(path); ok {
 			in.saved = append(in.saved, saved)
 			other[path] = true
-		} else if slices.Contains(a.temporary, path) {
+		} else if a.writing(path) {
 			other[path] = true
 		}
 	}
@@ -55,6 +55,13 @@ func (a *app) open(ctx context.Context, f *sourceFlags, policy *analyze.Policy, 
 		}
 	}
 	return in, nil
+}
+
+// writing reports whether this run is writing the file.
+func (a *app) writing(path string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Contains(a.temporary, path)
 }
 
 // summaryAt returns the file at a path if it is a summary. What cannot be read is left to
