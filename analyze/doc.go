@@ -38,6 +38,12 @@
 // after what they wait for (player.go). Slack, and what alone would have saved a
 // late request, come from the same records (saved.go).
 //
+// What step 1 yields is stored as bytes (stored.go) between the passes. A summary
+// (save.go) holds the same in a file. Summaries are read (load.go), deadlines chosen anew
+// from what was recorded, and several of them, or summaries and dumps, merged
+// (merge.go) into the order that one dump of all would have; steps 2 and 3 do not know
+// the difference.
+//
 // The terms are those of the report:
 //
 //   - A request starts at a SERVER or CONSUMER span, or at a span without a
