@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"overrun/analyze"
@@ -61,7 +62,7 @@ func (a *app) open(ctx context.Context, f *sourceFlags, policy *analyze.Policy, 
 func (a *app) writing(path string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.Contains(a.temporary, path)
+	return slices.ContainsFunc(a.temporary, func(name string) bool { return filepath.Clean(name) == filepath.Clean(path) })
 }
 
 // summaryAt returns the file at a path if it is a summary. What cannot be read is left to

@@ -48,7 +48,7 @@ func (a *app) trendCommand() *cobra.Command {
 		}),
 	}
 	f.bind(cmd, "text", "markdown", "json")
-	cmd.Flags().StringVar(&f.splitBy, "split-by", "", "tell rows apart by the value of `ATTRIBUTE`, as of analyze")
+	f.bindSplit(cmd)
 	cmd.Flags().Var(&countValue{to: &f.nights, min: 1}, "nights", "show the last `N` nights")
 	return cmd
 }
