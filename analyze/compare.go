@@ -619,7 +619,7 @@ func (s *sampled) quantile(t *sampled, m Measure, q Quantile, ex, ey Estimate, p
 		return d
 	}
 	// The share above is one of the product-limit curve, with Greenwood's interval.
-	between := apart(Range{x.Point, x.Low, x.High}, Range{y.Point, y.Low, y.High})
+	between := apart(Range(x), Range(y))
 	toZero := *between.Point - *between.Low
 	if !up {
 		toZero = *between.High - *between.Point

@@ -116,12 +116,11 @@ type seeker struct {
 	limit          bracket // on the product-limit curve
 	// Bounds by nearest rank, and their intervals: of all, as if cuts were answers; of
 	// answers, as if cuts never ended.
-	answered, never         bracket
-	rankLow, rankHigh       *time.Duration // answered at lowest, never at upmost
-	answeredHigh, neverLow  *time.Duration // never at lowest, answered at upmost
-	naive                   *time.Duration
-	naiveRank, naiveAnswers float64
-	budgetBelow             float64 // weight of budget cuts below limit.point
+	answered, never        bracket
+	rankLow, rankHigh      *time.Duration // answered at lowest, never at upmost
+	answeredHigh, neverLow *time.Duration // never at lowest, answered at upmost
+	naive                  *time.Duration
+	budgetBelow            float64 // weight of budget cuts below limit.point
 }
 
 // estimates gives quantiles with their intervals and bounds, in one walk. An empty

@@ -30,7 +30,7 @@ X names the dependencies that a change is about: a pattern over the callee, or o
   --order          sequential: each call after the one before; parallel: all at once
   --slower X=2x    twice as long; --faster X=2x half as long
   --without X      its calls are taken out, and not missed
-  --cut X=30%%      that share of its calls gets no answer
+  --cut X=30%      that share of its calls gets no answer
   --timeout X=2s   this timeout, and what it costs: requests saved, requests late all
                    the same, workers that wait
   --sweep ceiling:X=40ms..200ms   one ceiling after the other, or with /5ms in that
@@ -43,7 +43,7 @@ answer is a range: from "never answers" to "answers at the cut", and for second
 copies from "as slow as the first" to "independent". drawn and bounded count the
 requests concerned. Each request is replayed by itself: what a slower dependency
 does to the callers of its caller is not. Intervals are those of the bootstrap over
-requests, 95 %%.
+requests, 95 %.
 
 Examples:
 
@@ -66,7 +66,7 @@ func (a *app) replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay [flags] PATH...",
 		Short: "predict what a policy or a change would have done",
-		Long:  fmt.Sprintf(replayHelp) + exitHelp,
+		Long:  replayHelp + exitHelp,
 		Args:  needPaths,
 		RunE: a.starting(func(cmd *cobra.Command, paths []string) error {
 			return runReplay(cmd.Context(), a, &f, paths)
