@@ -10,7 +10,7 @@ import (
 // traces reads the array of ResourceSpans. One that cannot be read to its end
 // costs what is left of it, as long as its brackets are whole.
 func (t *jsonText) traces() bool {
-	if !t.open('[') {
+	if !t.openArray() {
 		return t.why == ""
 	}
 	for first := true; t.more(']', first); first = false {
@@ -21,6 +21,20 @@ func (t *jsonText) traces() bool {
 		}
 	}
 	return t.why == ""
+}
+
+// openArray consumes the bracket of an array and returns true. A value that is none is
+// left, and costs itself.
+func (t *jsonText) openArray() bool {
+	t.peek()
+	start := t.pos
+	if t.open('[') {
+		return true
+	}
+	if t.why != "" {
+		t.leave(start)
+	}
+	return false
 }
 
 // leave goes on behind the value that begins at start, in which reading failed, and
@@ -112,7 +126,7 @@ func (t *jsonText) resourceObject() bool {
 
 // scopes reads an array of ScopeSpans and returns how many there were.
 func (t *jsonText) scopes() (n int) {
-	if !t.open('[') {
+	if !t.openArray() {
 		return 0
 	}
 	for first := true; t.more(']', first); first = false {
@@ -135,7 +149,7 @@ func (t *jsonText) scopeSpans() {
 		case "scope", "instrumentationLibrary", "instrumentation_library":
 			scope = t.scope(scope)
 		case "spans":
-			if t.open('[') {
+			if t.openArray() {
 				for first := true; t.more(']', first); first = false {
 					t.spanObject()
 				}
