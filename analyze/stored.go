@@ -42,47 +42,39 @@ func newSymbols() *symbols {
 	return &symbols{index: map[string]uint32{"": 0}, texts: []string{""}, peerAt: map[peer]uint32{}, routeAt: map[routeKey]uint32{}}
 }
 
-// peer is the number of a peer, and the peer as it is kept.
-func (s *symbols) peer(p peer) (uint32, peer) {
+// numberOf is the number of a key in a list, and the key as it is kept: own copies a
+// new one, whose texts may lie in a block of spans.
+func numberOf[K comparable](s *symbols, at map[K]uint32, list *[]K, key K, own func(K) K) (uint32, K) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n, ok := s.peerAt[p]
+	n, ok := at[key]
 	if !ok {
-		p.to = dependency{strings.Clone(p.to.caller), strings.Clone(p.to.callee), strings.Clone(p.to.operation), strings.Clone(p.to.split)}
-		p.alone = [2]string{strings.Clone(p.alone[0]), strings.Clone(p.alone[1])}
-		n = uint32(len(s.peers))
-		s.peerAt[p] = n
-		s.peers = append(s.peers, p)
+		key = own(key)
+		n = uint32(len(*list))
+		at[key] = n
+		*list = append(*list, key)
 	}
-	return n, s.peers[n]
+	return n, (*list)[n]
 }
 
-// route is the number of a route, and the route as it is kept.
+func (s *symbols) peer(p peer) (uint32, peer) { return numberOf(s, s.peerAt, &s.peers, p, peer.clone) }
+
 func (s *symbols) route(r routeKey) (uint32, routeKey) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n, ok := s.routeAt[r]
-	if !ok {
-		r = routeKey{strings.Clone(r.service), strings.Clone(r.route), strings.Clone(r.split)}
-		n = uint32(len(s.routes))
-		s.routeAt[r] = n
-		s.routes = append(s.routes, r)
-	}
-	return n, s.routes[n]
+	return numberOf(s, s.routeAt, &s.routes, r, routeKey.clone)
 }
 
-// number is the number of a text, and the text as it is kept.
 func (s *symbols) number(text string) (uint32, string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n, ok := s.index[text]
-	if !ok {
-		text = strings.Clone(text) // it may lie in a block of spans
-		n = uint32(len(s.texts))
-		s.index[text] = n
-		s.texts = append(s.texts, text)
-	}
-	return n, s.texts[n]
+	return numberOf(s, s.index, &s.texts, text, strings.Clone)
+}
+
+func (p peer) clone() peer {
+	p.to = dependency{strings.Clone(p.to.caller), strings.Clone(p.to.callee), strings.Clone(p.to.operation), strings.Clone(p.to.split)}
+	p.alone = [2]string{strings.Clone(p.alone[0]), strings.Clone(p.alone[1])}
+	return p
+}
+
+func (r routeKey) clone() routeKey {
+	return routeKey{strings.Clone(r.service), strings.Clone(r.route), strings.Clone(r.split)}
 }
 
 // A requestWriter stores requests. It is for one goroutine.
@@ -102,6 +94,21 @@ func newRequestWriter(s *symbols) *requestWriter {
 	return &requestWriter{symbols: s, seen: map[string]uint32{}, peers: map[peer]uint32{}, routes: map[routeKey]uint32{}}
 }
 
+// lookUp is the number of a symbol: of those that were seen lately, else as number says.
+func lookUp[K comparable](seen map[K]uint32, key K, number func(K) (uint32, K)) uint32 {
+	n, ok := seen[key]
+	if !ok {
+		n, key = number(key)
+		if len(seen) >= maxSeen {
+			clear(seen)
+		}
+		seen[key] = n
+	}
+	return n
+}
+
+func (w *requestWriter) symbol(n uint32) { w.b = binary.AppendUvarint(w.b, uint64(n)) }
+
 func (w *requestWriter) peer(p peer) {
 	if w.plain {
 		for _, text := range []string{p.to.caller, p.to.callee, p.to.operation, p.to.split, p.alone[0], p.alone[1]} {
@@ -110,15 +117,7 @@ func (w *requestWriter) peer(p peer) {
 		w.flags(p.nameable, p.protocol.http, p.protocol.grpc, p.protocol.safe, p.protocol.read)
 		return
 	}
-	n, ok := w.peers[p]
-	if !ok {
-		n, p = w.symbols.peer(p)
-		if len(w.peers) >= maxSeen {
-			clear(w.peers)
-		}
-		w.peers[p] = n
-	}
-	w.b = binary.AppendUvarint(w.b, uint64(n))
+	w.symbol(lookUp(w.peers, p, w.symbols.peer))
 }
 
 func (w *requestWriter) route(r routeKey) {
@@ -128,15 +127,7 @@ func (w *requestWriter) route(r routeKey) {
 		w.text(r.split)
 		return
 	}
-	n, ok := w.routes[r]
-	if !ok {
-		n, r = w.symbols.route(r)
-		if len(w.routes) >= maxSeen {
-			clear(w.routes)
-		}
-		w.routes[r] = n
-	}
-	w.b = binary.AppendUvarint(w.b, uint64(n))
+	w.symbol(lookUp(w.routes, r, w.symbols.route))
 }
 
 func (w *requestWriter) text(text string) {
@@ -149,15 +140,7 @@ func (w *requestWriter) text(text string) {
 		w.b = append(w.b, 0)
 		return
 	}
-	n, ok := w.seen[text]
-	if !ok {
-		n, text = w.symbols.number(text)
-		if len(w.seen) >= maxSeen {
-			clear(w.seen)
-		}
-		w.seen[text] = n
-	}
-	w.b = binary.AppendUvarint(w.b, uint64(n))
+	w.symbol(lookUp(w.seen, text, w.symbols.number))
 }
 
 func (w *requestWriter) number(v int64)        { w.b = binary.AppendVarint(w.b, v) }
