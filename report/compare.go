@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -30,11 +29,7 @@ func CompareMarkdown(w io.Writer, c *analyze.Comparison, o Options) error {
 
 // CompareJSON writes a comparison as one object on one line.
 func CompareJSON(w io.Writer, c *analyze.Comparison) error {
-	var b bytes.Buffer
-	if err := appendJSON(&b, c); err != nil {
-		return err
-	}
-	return put(w, b.Bytes())
+	return putJSON(w, c)
 }
 
 // A changed is a row of a comparison: a route or a dependency.

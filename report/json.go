@@ -13,11 +13,7 @@ import (
 
 // JSON writes a report as one object on one line.
 func JSON(w io.Writer, r *analyze.Report) error {
-	var b bytes.Buffer
-	if err := appendJSON(&b, r); err != nil {
-		return err
-	}
-	return put(w, b.Bytes())
+	return putJSON(w, r)
 }
 
 // TraceJSON writes one line for each view.
@@ -59,4 +55,13 @@ func appendJSON(b *bytes.Buffer, v any) error {
 		rest = rest[n:]
 	}
 	return nil
+}
+
+// putJSON writes a value as one object on one line.
+func putJSON(w io.Writer, v any) error {
+	var b bytes.Buffer
+	if err := appendJSON(&b, v); err != nil {
+		return err
+	}
+	return put(w, b.Bytes())
 }

@@ -13,11 +13,7 @@ import (
 
 // ReplayJSON writes a replay as one object on one line.
 func ReplayJSON(w io.Writer, r *analyze.ReplayReport) error {
-	var b bytes.Buffer
-	if err := appendJSON(&b, r); err != nil {
-		return err
-	}
-	return put(w, b.Bytes())
+	return putJSON(w, r)
 }
 
 // ReplayText writes a replay for a terminal or a ticket's plain text.

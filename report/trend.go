@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -29,11 +28,7 @@ func TrendMarkdown(w io.Writer, t *analyze.Trend, o Options) error {
 
 // TrendJSON writes a trend as one object on one line.
 func TrendJSON(w io.Writer, t *analyze.Trend) error {
-	var b bytes.Buffer
-	if err := appendJSON(&b, t); err != nil {
-		return err
-	}
-	return put(w, b.Bytes())
+	return putJSON(w, t)
 }
 
 // figures say in words what the figures of a trend are, and how their numbers are written.
