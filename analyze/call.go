@@ -66,7 +66,8 @@ type call struct {
 	protocol   protocol      // what it speaks
 	rules      callRules
 
-	at int32 // span index of span
+	at  int32    // span index of span
+	met *meeting // that named its peer
 
 	// Filled when all requests are known.
 	dep      int32          // index into the table of dependencies
@@ -182,8 +183,8 @@ func (t *traced) try(i int32, place backoffPlace) {
 		a.outcome = CancelledRace
 	}
 	if a.outcome == Failure {
-		f := t.fact(a.at)
-		a.code = cmp.Or(f.get(httpStatusKey), f.get(rpcCodeKey))
+		l := t.looks[a.at]
+		a.code = cmp.Or(l.get(httpStatusKey), l.get(rpcCodeKey))
 	}
 	t.attempt[i] = int32(len(t.attempts))
 	t.attempts = append(t.attempts, a)
@@ -276,8 +277,6 @@ func (t *traced) addCall(g *group) {
 		}
 	}
 	t.identify(&c, &attempts[known])
-	c.nameable = slices.Contains(byAddress, c.rules.callee)
-	c.protocol = c.speaks()
 	r.calls = append(r.calls, c)
 }
 
@@ -310,40 +309,39 @@ func (t *traced) lookAtCallee(a *attempt, base time.Duration) {
 	}
 }
 
-// identify says whom a call went to. Where the attempt itself does not know
-// (gRPC's own spans carry no names), the call inside it or the span around it does.
+// identify says whom a call went to.
 func (t *traced) identify(c *call, a *attempt) {
-	s := &t.Spans[a.at]
-	c.to.caller = s.Resource.Service
-	var server *ingest.Span
 	if a.server >= 0 {
-		server = &t.Spans[a.server]
-		c.hint = server.Resource.Attr("service.criticality")
+		c.hint = t.Spans[a.server].Resource.Attr("service.criticality")
 	}
+	m := t.whom(c, a)
+	c.met, c.to, c.nameable, c.protocol, c.rules = m, m.to, m.nameable, m.protocol, m.rules
+	c.alone = dependency{callee: m.alone[0], operation: m.alone[1]}
+}
+
+// whom says whom a call went to. Where the attempt itself does not know
+// (gRPC's own spans carry no names), the call inside it or the span around it does.
+func (t *traced) whom(c *call, a *attempt) (best *meeting) {
+	s := &t.Spans[a.at]
 	look := func(i int32) bool {
-		f := t.fact(i)
-		to, by := peerOf(f, server)
-		sure := by.callee != "P13"
-		if by.callee == "P2" {
-			alone, _ := peerOf(f, nil)
-			c.alone = alone
+		m := t.meet(s.Resource.Service, i, a.server)
+		if best == nil || best.to.callee == "" || m.sure {
+			best = m
 		}
-		if c.to.callee == "" || sure {
-			c.to.callee, c.to.operation, c.rules = to.callee, to.operation, by
-		}
-		return sure
+		return m.sure
 	}
 	if s.Kind == ingest.Internal { // the call inside it knows best
 		u := &t.units[t.unit[a.at]]
 		for _, k := range append(u.inner[:len(u.inner):len(u.inner)], u.within...) {
 			if t.attempt[k] >= 0 && t.attempts[t.attempt[k]].at == a.at && look(k) {
-				return
+				return best
 			}
 		}
 	}
 	if !look(a.at) && c.at != a.at {
 		look(c.at)
 	}
+	return best
 }
 
 // join joins the words that are known.

@@ -164,9 +164,11 @@ func (c *canon) key(key string) *spelling {
 	return &at.spelling
 }
 
-// facts makes a span of the trace ready for the built-in rules, in the room given.
-func (c *canon) facts(t *ingest.Trace, s *ingest.Span, parent part, room []ingest.Attr) facts {
-	f := facts{tables: &builtIn, trace: t, span: s, attrs: room[:0], parent: parent, slot: slotOf(s.Name)}
+// facts makes a span of the trace ready for the built-in rules, in the room of a look
+// that nobody needs any more.
+func (c *canon) facts(t *ingest.Trace, s *ingest.Span, parent part, room *look) facts {
+	*room = look{attrs: room.attrs[:0], parent: parent, slot: slotOf(s.Name)}
+	f := facts{tables: &builtIn, trace: t, span: s, look: room}
 	var made recorded
 	var ranks [32]int8 // of the spellings taken
 	older := false     // one of them is not canonical

@@ -90,9 +90,8 @@ func (t *traced) weightOfAttempt(r *request, a *attempt) weight {
 	if s.TraceState == "" || s.TraceState == t.Spans[r.entry].TraceState {
 		return r.weight
 	}
-	spans, known, rule := weightOf(t.fact(a.at))
-	if rule == "W11" {
-		return r.weight
+	if own := t.weigh(a.at); own.recorded {
+		return own.weight
 	}
-	return weigh(spans, known)
+	return r.weight
 }

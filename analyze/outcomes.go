@@ -53,24 +53,23 @@ var (
 )
 
 // outcomeOf decides how a span ended, and by which rule; "": nothing says that it
-// did not end well. client is the verdict of its CLIENT parent; the zero verdict
-// where it has none.
-func outcomeOf(f *facts, client verdict) (outcomeSays, string) {
+// did not end well. late: its CLIENT parent timed out.
+func outcomeOf(f *facts, late bool) (outcomeSays, string) {
 	s := f.span
 	if s.Defect&ingest.NoEnd != 0 {
 		// What an unfinished span lacks says nothing; what it has does.
 		if s.Status != ingest.Error {
 			return outcomeSays{verdict: verdict{healthy, Unfinished}}, ""
 		}
-		says, id := f.firstOutcome(client)
+		says, id := f.firstOutcome(late)
 		says.outcome = Unfinished
 		return says, id
 	}
-	return f.firstOutcome(client)
+	return f.firstOutcome(late)
 }
 
 // firstOutcome is what the first rule that matches says.
-func (f *facts) firstOutcome(client verdict) (outcomeSays, string) {
+func (f *facts) firstOutcome(late bool) (outcomeSays, string) {
 	s := f.span
 	var room [24]int32
 	for _, n := range f.tables.outcomes.candidates(f, room[:]) {
@@ -80,7 +79,7 @@ func (f *facts) firstOutcome(client verdict) (outcomeSays, string) {
 		}
 		says := r.says
 		// Who was told to stop by a caller that timed out timed out itself (T2, G9).
-		if says.state == cancelled && client.state == timedOut && (entryKinds.has(s.Kind) || says.flags&maybeTimeout != 0) {
+		if says.state == cancelled && late && (entryKinds.has(s.Kind) || says.flags&maybeTimeout != 0) {
 			says.verdict, says.flags = verdict{timedOut, ReadTimeout}, says.flags&^maybeTimeout
 			if entryKinds.has(s.Kind) {
 				return says, "T2"

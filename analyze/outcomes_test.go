@@ -132,7 +132,7 @@ func TestOutcomes(t *testing.T) {
 		{"", inner("work"), verdict{}, saysOK},
 	}
 	for _, test := range tests {
-		got, id := outcomeOf(factsOf(test.span, noPart), test.client)
+		got, id := outcomeOf(factsOf(test.span, noPart), test.client.state == timedOut)
 		if got != test.want || id != test.id {
 			t.Errorf("outcomeOf(%s %v %q) = %v by %q, want %v by %q", test.span.Name, test.span.Attrs, test.span.StatusText, got.words(), id, test.want.words(), test.id)
 		}
@@ -140,13 +140,13 @@ func TestOutcomes(t *testing.T) {
 
 	unfinished := client("x")
 	unfinished.Defect = ingest.NoEnd
-	if got, _ := outcomeOf(factsOf(unfinished, noPart), verdict{}); got.verdict != (verdict{healthy, Unfinished}) {
+	if got, _ := outcomeOf(factsOf(unfinished, noPart), false); got.verdict != (verdict{healthy, Unfinished}) {
 		t.Errorf("outcomeOf(unfinished) = %v", got)
 	}
 	for text, want := range map[string]Outcome{"request timed out": ReadTimeout, "Timeout": ReadTimeout, "aborted": CancelledCaller, "lost hedge": CancelledCaller, "odd": Failure} {
 		f := factsOf(client("x", "!"+text), noPart)
 		f.words = true
-		if got, id := outcomeOf(f, verdict{}); got.outcome != want || want != Failure && (id != "T22" || got.flags&fromText == 0) {
+		if got, id := outcomeOf(f, false); got.outcome != want || want != Failure && (id != "T22" || got.flags&fromText == 0) {
 			t.Errorf("outcomeOf(%q) = %v by %q, want %s by T22", text, got.words(), id, want)
 		}
 	}

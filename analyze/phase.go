@@ -114,6 +114,7 @@ func setups(ctx context.Context, from *source, by *tables) (map[linkTo][]phaseTi
 }
 
 func setupsOf(t *ingest.Trace, rec *recogniser, found map[linkTo][]phaseTime) {
+	rec.room.looks.reset()
 	for i := range t.Spans {
 		root := &t.Spans[i]
 		if root.Parent >= 0 || !strings.HasPrefix(root.Name, setupName) || root.Defect != 0 {
@@ -127,9 +128,8 @@ func setupsOf(t *ingest.Trace, rec *recogniser, found map[linkTo][]phaseTime) {
 			if s.Parent != int32(i) || s.Defect != 0 {
 				continue
 			}
-			f := rec.facts(t, s, connectPart)
-			if says, id := partOf(&f); says.part.phase() {
-				found[key] = append(found[key], phaseTime{says.part, epoch + s.Start, epoch + s.End, id})
+			if l := rec.look(t, s, connectPart, false); l.part.phase() {
+				found[key] = append(found[key], phaseTime{l.part, epoch + s.Start, epoch + s.End, l.rule.part})
 			}
 		}
 	}

@@ -17,15 +17,15 @@ type protocol struct {
 }
 
 // speaks is the protocol of a call, by the rules that named its callee and operation.
-func (c *call) speaks() (p protocol) {
-	switch c.rules.operation {
+func (by callRules) speaks(operation string) (p protocol) {
+	switch by.operation {
 	case "P20": // AWS (P7) names its HTTP calls like RPC methods
-		p.grpc = c.rules.callee != "P7"
+		p.grpc = by.callee != "P7"
 	case "P21", "P22", "P22b", "P23", "P26": // METHOD and path, or METHOD
 		p.http = true
-		p.safe = safeMethod(firstWord(c.to.operation))
+		p.safe = safeMethod(firstWord(operation))
 	case "P24":
-		p.read = readsOnly(c.to.operation)
+		p.read = readsOnly(operation)
 		p.safe = p.read
 	}
 	return p

@@ -24,91 +24,92 @@ type sighting struct {
 // sightingRules are the ids of the rules behind a sighting.
 type sightingRules struct{ part, outcome, count, hedge, instead string }
 
-// A recogniser reads spans by tables. It is for one goroutine: it remembers names.
+// A recogniser reads spans by tables. It is for one goroutine: it remembers names, and
+// what spans looked like.
 type recogniser struct {
-	tables *tables
-	canon  *canon
-	slab   []ingest.Attr               // for the facts of the trace at hand, in one slab
-	clocks map[*ingest.Resource]string // see clock
-	room   room
-	path   []segment // for paths that are looked at once
+	tables   *tables
+	canon    *canon
+	looks    looks
+	meetings map[meetingKey]*meeting
+	clocks   map[*ingest.Resource]string // see clock
+	room     room
+	path     []segment // for paths that are looked at once
 }
 
 func newRecogniser(by *tables) *recogniser {
-	return &recogniser{tables: by, canon: new(canon), clocks: map[*ingest.Resource]string{}}
+	return &recogniser{tables: by, canon: new(canon), looks: newLooks(by), meetings: map[meetingKey]*meeting{}, clocks: map[*ingest.Resource]string{}}
 }
 
-// mostFacts is how many facts a span is given room for in the slab; those of a
-// span with more go elsewhere.
-const mostFacts = 48
-
-// facts makes a span ready for rules.
-func (r *recogniser) facts(t *ingest.Trace, s *ingest.Span, parent part) facts {
-	if cap(r.slab)-len(r.slab) < mostFacts {
-		r.slab = make([]ingest.Attr, 0, 64*mostFacts)
+// look recognises a span. late: its CLIENT parent timed out.
+func (r *recogniser) look(t *ingest.Trace, s *ingest.Span, parent part, late bool) *look {
+	known, again := r.looks.find(s, parent, late)
+	if known != nil {
+		return known
 	}
-	used := len(r.slab)
-	f := r.canon.facts(t, s, parent, r.slab[used:used:used+mostFacts])
-	if len(f.attrs) <= mostFacts {
-		r.slab = r.slab[:used+len(f.attrs)]
-	}
+	l := r.room.looks.next()
+	f := r.canon.facts(t, s, parent, l)
 	f.tables, f.words = r.tables, r.tables.signals.Words
-	return f
-}
-
-// sightings gives room for those of a trace of n spans, and for their facts.
-func (r *recogniser) sightings(n int) ([]sighting, []facts) {
-	r.slab = r.slab[:0]
-	if cap(r.room.known) < n {
-		r.room.known = make([]facts, n+n/4)
+	f.recognise(late)
+	if again {
+		return r.looks.keep(l)
 	}
-	return again(&r.room.seen, n), r.room.known[:n]
+	return l
 }
 
-// fact is what is known of a span of the trace.
-func (t *traced) fact(i int32) *facts { return &t.facts[i] }
+// recognise asks the rules.
+func (f *facts) recognise(late bool) {
+	l := f.look
+	w := &l.sighting
+	var part partSays
+	part, w.rule.part = partOf(f)
+	w.part, w.backoff = part.part, part.backoff
+	var ended outcomeSays
+	ended, w.rule.outcome = outcomeOf(f, late)
+	w.verdict, w.flags = ended.verdict, ended.flags
+	w.index = -1
+	if tally, id := tallyOf(f); id != "" {
+		w.rule.count = id
+		if tally.hidden > 0 {
+			w.hidden = int32(tally.hidden)
+		} else {
+			w.index = int32(tally.index)
+		}
+		if tally.backoff != inGap {
+			w.backoff = tally.backoff
+		}
+	}
+	w.hedge, w.rule.hedge = hedgeOf(f)
+	w.instead, w.rule.instead = insteadOf(f)
+	if w.rule.instead != "" && w.instead == callSkipped && f.span.Kind == ingest.Client && !w.outcome.Answered() {
+		w.outcome = Skipped
+	}
+	var room [24]int32
+	l.dated = len(f.tables.deadlines.candidates(f, room[:])) > 0
+	l.phased = len(f.tables.phases.candidates(f, room[:])) > 0
+}
+
+// facts is what is known of a span of the trace.
+func (t *traced) fact(i int32) facts {
+	return facts{t.rec.tables, t.Trace, &t.Spans[i], t.rec.tables.signals.Words, t.looks[i]}
+}
 
 // see recognises every span of the trace, parents first.
 func (t *traced) see() {
-	t.seen, t.facts = t.rec.sightings(len(t.Spans))
+	room := &t.rec.room
+	room.looks.reset()
+	t.seen, t.looks = again(&room.seen, len(t.Spans)), again(&room.look, len(t.Spans))
 	for _, i := range t.order {
 		s := &t.Spans[i]
-		var client verdict
-		above := noPart
+		late, above := false, noPart
 		if p := s.Parent; p >= 0 {
 			above = t.seen[p].part
-			if t.Spans[p].Kind == ingest.Client {
-				client = t.seen[p].verdict
-			}
+			late = t.Spans[p].Kind == ingest.Client && t.seen[p].state == timedOut
 		}
-		t.facts[i] = t.rec.facts(t.Trace, s, above)
-		f := t.fact(i)
+		l := t.rec.look(t.Trace, s, above, late)
+		t.looks[i], t.seen[i] = l, l.sighting
 		w := &t.seen[i]
-		var part partSays
-		part, w.rule.part = partOf(f)
-		w.part, w.backoff = part.part, part.backoff
-		var ended outcomeSays
-		ended, w.rule.outcome = outcomeOf(f, client)
-		w.verdict, w.flags = ended.verdict, ended.flags
-		w.index = -1
-		if tally, id := tallyOf(f); id != "" {
-			w.rule.count = id
-			if tally.hidden > 0 {
-				w.hidden = int32(tally.hidden)
-			} else {
-				w.index = int32(tally.index)
-			}
-			if tally.backoff != inGap {
-				w.backoff = tally.backoff
-			}
-		}
-		w.hedge, w.rule.hedge = hedgeOf(f)
-		w.instead, w.rule.instead = insteadOf(f)
-		if w.rule.instead != "" && w.instead == callSkipped && s.Kind == ingest.Client && !w.outcome.Answered() {
-			w.outcome = Skipped
-		}
-		if w.part != noPart {
-			t.readTimeouts(i, f)
+		if l.dated && w.part != noPart {
+			t.readTimeouts(i)
 		}
 		if w.flags&maybeTimeout != 0 && w.outcome == CancelledCaller && t.sentTimeout[i] > 0 {
 			// A cancel that comes when the recorded timeout fires is the timeout (T16).
@@ -117,11 +118,12 @@ func (t *traced) see() {
 			}
 		}
 		t.judgeCancel(i, w)
-		if w.part == callPart || w.part == attemptPart || w.part == scopePart {
-			for _, p := range phasesOf(f) {
+		if l.phased && w.part.calls() {
+			f := t.fact(i)
+			for _, p := range phasesOf(&f) {
 				t.told = append(t.told, toldPhase{i, p})
 			}
-			for _, p := range lengthsOf(f) {
+			for _, p := range lengthsOf(&f) {
 				t.toldLengths = append(t.toldLengths, toldLength{i, p})
 			}
 		}
@@ -147,12 +149,13 @@ func pileWidth(d time.Duration) time.Duration { return max(2*time.Millisecond, d
 
 // readTimeouts notes what deadlines the span records: those that bound a
 // request for setDeadlines, and the timeout that a client gave its call.
-func (t *traced) readTimeouts(i int32, f *facts) {
-	s := f.span
+func (t *traced) readTimeouts(i int32) {
+	s := &t.Spans[i]
 	if s.Kind != ingest.Server && s.Kind != ingest.Client && s.Parent >= 0 {
 		return
 	}
-	deadlinesOf(f, func(v recordedValue) {
+	f := t.fact(i)
+	deadlinesOf(&f, func(v recordedValue) {
 		if !v.read {
 			t.notes = append(t.notes, pathNote{BadDeadline, i, -1})
 			return

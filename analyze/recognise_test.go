@@ -72,7 +72,7 @@ func inner(name string, attrs ...string) *ingest.Span {
 func entry(name string, attrs ...string) *ingest.Span { return newSpan(ingest.Server, name, attrs...) }
 
 func factsOf(s *ingest.Span, parent part) *facts {
-	f := new(canon).facts(testTrace, s, parent, nil)
+	f := new(canon).facts(testTrace, s, parent, new(look))
 	return &f
 }
 
@@ -139,13 +139,13 @@ func TestCandidates(t *testing.T) {
 func TestNoAllocations(t *testing.T) {
 	c := canon{}
 	s := client("HTTP GET", "http.request.method=GET", "http.response.status_code=200", "server.address=cart", "url.full=http://cart/", "scope:otelhttp")
-	room := make([]ingest.Attr, 0, 32)
+	room := new(look)
 	c.facts(testTrace, s, noPart, room)
 	if n := testing.AllocsPerRun(100, func() {
 		f := c.facts(testTrace, s, noPart, room)
 		partOf(&f)
 		tallyOf(&f)
-		outcomeOf(&f, verdict{})
+		outcomeOf(&f, false)
 		hedgeOf(&f)
 		insteadOf(&f)
 	}); n > 2 {
@@ -156,13 +156,13 @@ func TestNoAllocations(t *testing.T) {
 func BenchmarkRecognise(b *testing.B) {
 	c := canon{}
 	s := client("HTTP GET", "http.request.method=GET", "http.response.status_code=200", "server.address=cart", "url.full=http://cart/", "scope:otelhttp")
-	room := make([]ingest.Attr, 0, 32)
+	room := new(look)
 	b.ReportAllocs()
 	for b.Loop() {
 		f := c.facts(testTrace, s, noPart, room)
 		partOf(&f)
 		tallyOf(&f)
-		outcomeOf(&f, verdict{})
+		outcomeOf(&f, false)
 		hedgeOf(&f)
 		insteadOf(&f)
 		phasesOf(&f)

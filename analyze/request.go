@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"overrun/ingest"
@@ -84,7 +85,7 @@ type traced struct {
 	clock   []int32
 	forest  *forest
 	seen    []sighting
-	facts   []facts
+	looks   []*look
 	moved   []moved
 	order   []int32 // spans, parents first
 
@@ -115,16 +116,16 @@ type traced struct {
 func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]phaseTime) *traced {
 	tr := traced{Trace: t, rec: rec, links: links, splitBy: o.SplitBy}
 	room := &rec.room
-	room.begun = 0
+	room.requests.reset()
+	room.meetings.reset()
+	room.looks.reset()
 	limit := o.MaxSkew
 	if limit == 0 {
 		limit = DefaultMaxSkew
 	}
 	if limit > 0 {
 		tr.Trace, tr.moved = repairSkew(t, rec.clocksOf(t), limit, func(i int32) bool {
-			f := rec.facts(t, &t.Spans[i], noPart)
-			says, _ := outcomeOf(&f, verdict{})
-			return says.outcome.Answered()
+			return rec.look(t, &t.Spans[i], noPart, false).outcome.Answered()
 		})
 	}
 	n := len(tr.Spans)
@@ -280,7 +281,7 @@ func (t *traced) newUnit(i int32) {
 // begin starts a request at a span.
 func (t *traced) begin(i int32, as role) {
 	s := &t.Spans[i]
-	r := t.rec.room.newRequest()
+	r := t.rec.room.requests.next()
 	*r = request{trace: t.ID, span: s.ID, file: s.File, position: s.Position, service: s.Resource.Service,
 		route: t.routeOf(i), start: t.Epoch + int64(s.Start), duration: s.Duration(), role: as,
 		consumer: s.Kind == ingest.Consumer, root: as == top && !t.orphan[i], broken: s.Defect != 0, entry: i}
@@ -288,8 +289,8 @@ func (t *traced) begin(i int32, as role) {
 	if by := t.splitBy; by != "" {
 		r.split = cmp.Or(s.Attr(by), s.Resource.Attr(by))
 	}
-	spans, known, rule := weightOf(t.fact(i))
-	r.weight, r.forced = weigh(spans, known), rule == forcedRule
+	own := t.weigh(i)
+	r.weight, r.forced = own.weight, own.forced
 	t.request[i] = int32(len(t.requests))
 	t.requests = append(t.requests, r)
 	if t.seen[i].part.calls() {
@@ -300,8 +301,18 @@ func (t *traced) begin(i int32, as role) {
 // routeOf is the class of a request: METHOD http.route where both are known,
 // else the route, the RPC method, the name of the span.
 func (t *traced) routeOf(i int32) string {
-	s := &t.Spans[i]
-	f := t.fact(i)
+	l := t.looks[i]
+	if l.route == "" || !l.kept {
+		f := t.fact(i)
+		l.route = f.route()
+		if l.kept {
+			l.route = strings.Clone(l.route)
+		}
+	}
+	return l.route
+}
+
+func (f *facts) route() string {
 	method, route := f.get("http.request.method"), f.get("http.route")
 	switch {
 	case route != "" && method != "":
@@ -312,7 +323,7 @@ func (t *traced) routeOf(i int32) string {
 	if rpc := f.rpcMethod(); rpc != "" {
 		return rpc
 	}
-	return s.Name
+	return f.span.Name
 }
 
 // A leg is the time a message needs over the network: half of what a client

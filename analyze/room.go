@@ -7,7 +7,8 @@ import "time"
 // trace before.
 type room struct {
 	seen                                          []sighting
-	known                                         []facts
+	look                                          []*look
+	looks                                         pieces[look] // of the trace at hand
 	nodes                                         []node
 	forest                                        forestRoom
 	units                                         []unit
@@ -17,8 +18,8 @@ type room struct {
 	sent                                          []time.Duration
 	request, unit, attempt, local, under, byStart []int32
 	async, orphan, inner                          []bool
-	requests                                      [][]request // in pieces, since they are pointed at
-	begun                                         int         // requests of the trace at hand
+	requests                                      pieces[request]
+	meetings                                      pieces[meeting]
 	groups                                        []group
 	counts                                        []int
 	members                                       [][]int32
@@ -27,19 +28,27 @@ type room struct {
 	ownNodes                                      []node
 }
 
-// requestPiece is how many requests lie side by side.
-const requestPiece = 64
-
-// newRequest is a zero request.
-func (r *room) newRequest() *request {
-	if r.begun == requestPiece*len(r.requests) {
-		r.requests = append(r.requests, make([]request, requestPiece))
-	}
-	n := &r.requests[r.begun/requestPiece][r.begun%requestPiece]
-	r.begun++
-	*n = request{}
-	return n
+// pieces holds values that are pointed at.
+type pieces[T any] struct {
+	list [][]T
+	used int
 }
+
+// pieceSize is how many values lie side by side.
+const pieceSize = 64
+
+// next is a value that nobody points at any more.
+func (p *pieces[T]) next() *T {
+	if p.used == pieceSize*len(p.list) {
+		p.list = append(p.list, make([]T, pieceSize))
+	}
+	v := &p.list[p.used/pieceSize][p.used%pieceSize]
+	p.used++
+	return v
+}
+
+// reset gives up all values.
+func (p *pieces[T]) reset() { p.used = 0 }
 
 // again gives n zero values in the memory given, or in more.
 func again[T any](memory *[]T, n int) []T {

@@ -399,25 +399,20 @@ type tables struct {
 // builtIn are the tables without rules of the user.
 var builtIn = tables{partTable, countTable, phaseTable, outcomeTable, deadlineTable, hedgeTable, insteadTable, DefaultSignals()}
 
-// facts are a span made ready for rules: attributes under their canonical
-// keys, those made of others, and the part of its parent.
+// facts are a span made ready for rules.
 type facts struct {
 	tables *tables
 	trace  *ingest.Trace
 	span   *ingest.Span
-	attrs  []ingest.Attr
-	text   string // status text and exception message, in lower case
-	parent part   // noPart: no parent, or none that is known
-	words  bool   // weak words count as well (T22)
-	slot   uint8  // of the span's name
-	slots  [32]uint8
+	words  bool // weak words count as well (T22)
+	*look
 }
 
 // get is the value of a canonical key; "" where it was not recorded.
-func (f *facts) get(key string) string {
-	for i := range f.attrs {
-		if f.attrs[i].Key == key {
-			return f.attrs[i].Value
+func (l *look) get(key string) string {
+	for i := range l.attrs {
+		if l.attrs[i].Key == key {
+			return l.attrs[i].Value
 		}
 	}
 	return ""

@@ -138,7 +138,7 @@ func (t *traced) peerKey(i int32) string {
 	f := t.fact(i)
 	path := f.get("url.path")
 	if path == "" {
-		path, _, _ = strings.Cut(f.get("url.full"), "?")
+		path, _, _ = strings.Cut(f.recorded("url.full"), "?")
 	}
 	return strings.Join([]string{f.httpMethod(), f.address(), f.get("service.peer.name"), f.rpcMethod(), path,
 		f.get("db.operation.name"), f.get("db.collection.name")}, "\x00")

@@ -231,6 +231,24 @@ func keepKeys(t *tables) []string {
 		}
 		names = append(names, w.lacks...)
 	}
+	names = append(names, readKeys(t)...)
+	for _, r := range slices.Concat(calleeRules, operationRules) {
+		names = append(names, r.keys...)
+	}
+	names = append(names, rpcCodeKey, httpStatusKey, exceptionTypeKey, exceptionMessageKey)
+	var keys []string
+	for _, name := range names {
+		if name != "" {
+			keys = append(keys, spelled(name)...)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// readKeys lists the attributes whose values rules read, beyond what their signs and
+// those of peers ask.
+func readKeys(t *tables) (names []string) {
 	for _, r := range t.counts.rules {
 		names = append(names, r.says.key)
 	}
@@ -243,24 +261,13 @@ func keepKeys(t *tables) []string {
 	for _, r := range t.deadlines.rules {
 		names = append(names, r.says.key)
 	}
-	for _, r := range slices.Concat(calleeRules, operationRules) {
-		names = append(names, r.keys...)
-	}
 	for _, r := range weightRules {
 		names = append(names, r.keys...)
 	}
 	for _, w := range t.signals.Sampling {
 		names = append(names, nameOf(w.Key, ""))
 	}
-	names = append(names, rpcCodeKey, httpStatusKey, exceptionTypeKey, exceptionMessageKey)
-	var keys []string
-	for _, name := range names {
-		if name != "" {
-			keys = append(keys, spelled(name)...)
-		}
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	return names
 }
 
 // keepEvents lists the names of events that rules look for, with * at the end

@@ -18,7 +18,7 @@ import (
 var forgotten = cmp.Options{
 	cmpopts.IgnoreFields(request{}, "entry", "number", "table", "ended", "skipped"),
 	cmpopts.IgnoreFields(grounds{}, "written"),
-	cmpopts.IgnoreFields(call{}, "peer", "rules", "at", "dep", "node", "reserve", "before", "timeout", "findings"),
+	cmpopts.IgnoreFields(call{}, "peer", "rules", "at", "met", "dep", "node", "reserve", "before", "timeout", "findings"),
 	cmpopts.IgnoreFields(attempt{}, "how", "at", "server", "rules"),
 	cmpopts.IgnoreFields(deadline{}, "at", "rule", "own", "origin", "wrote"),
 	cmpopts.IgnoreFields(phaseInterval{}, "rule"),

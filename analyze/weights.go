@@ -21,6 +21,9 @@ type weightRule struct {
 // forcedRule is the rule of a span that somebody chose to sample.
 const forcedRule = "W10"
 
+// unsampledRule is the rule of a span of which nothing says how it was sampled.
+const unsampledRule = "W11"
+
 // weightRules are tried in this order (10), after keys of the user (W9).
 var weightRules = []weightRule{
 	{"W1", "tracestate ot=th: 2^56 / (2^56 - T)", "OpenTelemetry specification tracestate-probability-sampling.md", nil, thresholdWeight},
@@ -48,7 +51,7 @@ var weightRules = []weightRule{
 // contradicts the trace id, W3 the tracestate is malformed, others a value
 // that cannot be.
 func weightOf(f *facts) (weight float64, known bool, id string) {
-	id = "W11"
+	id = unsampledRule
 	own := f.tables.signals.Sampling
 	for i := range own {
 		weight, known, found := own[i].weight(f)
@@ -66,19 +69,42 @@ func weightOf(f *facts) (weight float64, known bool, id string) {
 		switch {
 		case found && known && !math.IsNaN(weight) && !math.IsInf(weight, 0):
 			return weight, true, r.id
-		case found && id == "W11":
+		case found && id == unsampledRule:
 			id = r.id
 			if r.id == "W1" && contradicted(f) {
 				id = "W2"
 			}
 		}
 	}
-	if id == "W11" && f.span.TraceState != "" {
+	if id == unsampledRule && f.span.TraceState != "" {
 		if _, err := stateMember(f.span.TraceState, "ot"); err != nil {
 			id = "W3"
 		}
 	}
 	return 1, false, id
+}
+
+// A weighing is for how many spans one stands.
+type weighing struct {
+	weight   weight
+	forced   bool // somebody chose to sample it
+	recorded bool // something was recorded about it
+	done     bool
+}
+
+// weigh is the weighing of a span, which its look remembers where there is no tracestate.
+func (t *traced) weigh(i int32) weighing {
+	l := t.looks[i]
+	if l.weighing.done && t.Spans[i].TraceState == "" {
+		return l.weighing
+	}
+	f := t.fact(i)
+	spans, known, rule := weightOf(&f)
+	w := weighing{weigh(spans, known), rule == forcedRule, rule != unsampledRule, true}
+	if t.Spans[i].TraceState == "" {
+		l.weighing = w
+	}
+	return w
 }
 
 // ratioWeight is the weight of a span whose sampling ratio is in the text (W9).

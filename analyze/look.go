@@ -1,0 +1,177 @@
+package analyze
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"math"
+	"slices"
+	"strings"
+
+	"overrun/ingest"
+)
+
+// A look is what rules see of a span, and what they say of it. It does not depend on
+// when the span was, nor in which trace, so that the many spans that look alike are
+// recognised once.
+type look struct {
+	attrs  []ingest.Attr // under their canonical keys, and those made of others
+	text   string        // status text and exception message, in lower case
+	parent part          // noPart: no parent, or none that is known
+	slot   uint8         // of the span's name
+	slots  [32]uint8     // of the keys
+
+	sighting      // but for what depends on times
+	dated    bool // a rule for deadlines hangs on something that the span has
+	phased   bool // a rule for phases does
+	kept     bool // remembered: nothing of it lies in the memory of a trace
+
+	// Filled when asked for.
+	route    string
+	weighing weighing // of a span without a tracestate
+}
+
+// looks remembers what spans looked like lately. It is for one goroutine.
+type looks struct {
+	known map[string]*look
+	once  [1 << 12]uint64 // hashes of what was seen once: what never comes again is not remembered
+	seed  maphash.Seed
+	key   []byte
+	loose loose
+}
+
+// Bounds of what is remembered: how many looks, and the bytes of what tells one.
+const (
+	maxLooks     = 1 << 12
+	maxLookBytes = 1 << 10
+)
+
+func newLooks(by *tables) looks {
+	return looks{known: map[string]*look{}, seed: maphash.MakeSeed(), loose: newLoose(by)}
+}
+
+// find is the look of a span like this one; nil: none is known, and again is whether
+// there was one before. late: its CLIENT parent timed out.
+func (l *looks) find(s *ingest.Span, parent part, late bool) (known *look, again bool) {
+	if len(s.Events) > 0 { // they have times
+		return nil, false
+	}
+	size := len(s.Name) + len(s.Scope) + len(s.StatusText)
+	b := append(l.key[:0], byte(s.Kind), byte(s.Status), byte(s.Defect), byte(parent), 0)
+	if late {
+		b[4] = 1
+	}
+	for _, text := range [...]string{s.Name, s.Scope, s.StatusText} {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	}
+	for i := range s.Attrs {
+		a := &s.Attrs[i]
+		value := a.Value
+		if l.loose.is(s, a) {
+			value = looseValue
+		}
+		if size += len(a.Key) + len(value); size > maxLookBytes {
+			return nil, false
+		}
+		b = append(binary.AppendUvarint(b, uint64(len(a.Key))), a.Key...)
+		b = append(binary.AppendUvarint(b, uint64(len(value))), value...)
+	}
+	l.key = b
+	if known := l.known[string(b)]; known != nil {
+		return known, true
+	}
+	hash := maphash.Bytes(l.seed, b)
+	seen := &l.once[hash%uint64(len(l.once))]
+	again = *seen == hash
+	*seen = hash
+	return nil, again
+}
+
+// keep remembers the look that find has just looked for in vain.
+func (l *looks) keep(as *look) *look {
+	if len(l.known) >= maxLooks {
+		clear(l.known)
+	}
+	own := *as
+	own.attrs = slices.Clone(as.attrs)
+	for i := range own.attrs {
+		a := &own.attrs[i]
+		if a.Value = strings.Clone(a.Value); l.loose.name(a.Key) >= 0 {
+			a.Value = looseValue
+		}
+	}
+	own.kept = true
+	l.known[string(l.key)] = &own
+	return &own
+}
+
+// looseValue stands for a value that does not count. It is no UTF-8, which values are.
+const looseValue = "\xff"
+
+// looseNames are attributes that are there or not, and hardly ever count for more,
+// while spans that are alike in all else have many values of them.
+var looseNames = [...]string{"db.query.text", "url.full", "network.peer.address"}
+
+// loose tells values of looseNames that no rule looks at, by how long they are.
+type loose [len(looseNames)]int
+
+// newLoose asks the rules: those that look for a few texts look at no longer ones.
+func newLoose(by *tables) (l loose) {
+	never := func(i int) { l[i] = math.MaxInt }
+	for i, name := range looseNames {
+		for _, w := range allSigns(by) {
+			for k := range w.has {
+				switch a := &w.has[k]; {
+				case a.key != name:
+				case a.item != "" || a.min != 0 || a.max != 0 || strings.Contains(a.is, "*"):
+					never(i)
+				default:
+					l[i] = max(l[i], len(a.is))
+				}
+			}
+		}
+		if slices.Contains(readKeys(by), name) {
+			never(i)
+		}
+	}
+	if slices.ContainsFunc(by.signals.Dependencies, func(p PeerSignal) bool { return p.Address != "*" }) {
+		never(2)
+	}
+	return l
+}
+
+// name is which of looseNames a key is, or was; -1: none.
+func (l *loose) name(key string) int {
+	switch key {
+	case "db.query.text", "db.statement":
+		return 0
+	case "url.full", "http.url":
+		return 1
+	case "network.peer.address", "net.sock.peer.addr", "net.peer.ip":
+		return 2
+	}
+	return -1
+}
+
+// is reports whether the value of an attribute of the span does not count. That of a
+// URL does where nothing else names the host.
+func (l *loose) is(s *ingest.Span, a *ingest.Attr) bool {
+	i := l.name(a.Key)
+	return i >= 0 && len(a.Value) > l[i] && (i != 1 || s.Attr("server.address") != "" || s.Attr("net.peer.name") != "")
+}
+
+// recorded is the value of a canonical key as the span has it, loose or not.
+func (f *facts) recorded(name string) (value string) {
+	value = f.get(name)
+	if value != looseValue {
+		return value
+	}
+	rank := math.MaxInt
+	for i := range f.span.Attrs {
+		if a := &f.span.Attrs[i]; a.Value != "" {
+			if s := canonical(a.Key); s.name == name && s.rank < rank {
+				value, rank = a.Value, s.rank
+			}
+		}
+	}
+	return value
+}

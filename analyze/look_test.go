@@ -1,0 +1,144 @@
+package analyze
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"overrun/ingest"
+)
+
+// asked is what the rules say of a span of the trace when they are asked, whatever is
+// remembered.
+func (t *traced) asked(i int32, s *ingest.Span) (sighting, callee) {
+	above, late := noPart, false
+	if p := s.Parent; p >= 0 {
+		above = t.seen[p].part
+		late = t.Spans[p].Kind == ingest.Client && t.seen[p].state == timedOut
+	}
+	f := new(canon).facts(t.Trace, s, above, new(look))
+	f.tables, f.words = t.rec.tables, t.rec.tables.signals.Words
+	f.recognise(late)
+	var server *ingest.Span
+	if a := t.attempt[i]; a >= 0 && t.attempts[a].server >= 0 {
+		server = &t.Spans[t.attempts[a].server]
+	}
+	return f.look.sighting, callee{f.meet(s.Resource.Service, server), f.route(), f.dated, f.phased}
+}
+
+// A callee is what else a look tells.
+type callee struct {
+	met           meeting
+	route         string
+	dated, phased bool
+}
+
+// What is remembered of a look is what the rules say of every span that has it, whatever
+// the values are that do not count.
+func TestLooks(t *testing.T) {
+	policy, err := ParsePolicy("signals", []byte("signals:\n  dependencies: [{address: '10.*', name: ten}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spans, kept, loosened := 0, 0, 0
+	for _, p := range []*Policy{nil, policy} {
+		rec := newRecogniser(p.tables())
+		for _, path := range dumpsAtHand(t) {
+			if info, err := os.Stat(path); err != nil || info.IsDir() || info.Size() > 8<<20 {
+				continue
+			}
+			dump, err := ingest.Read(t.Context(), []string{path}, ingest.Options{Keep: Keep(p), Events: Events(p), Links: true})
+			if err != nil {
+				continue // a file that is refused, as TestCorpus of ingest tells
+			}
+			for range 3 { // the first time it is new, the second it is remembered
+				for _, trace := range dump.Traces {
+					tr := newTraced(trace, &Options{Policy: p}, rec, nil)
+					for i := range tr.Spans {
+						spans++
+						s, l := &tr.Spans[i], tr.looks[i]
+						server := int32(-1)
+						if a := tr.attempt[i]; a >= 0 {
+							server = tr.attempts[a].server
+						}
+						got := callee{*tr.meet(s.Resource.Service, int32(i), server), tr.routeOf(int32(i)), l.dated, l.phased}
+						check := func(s *ingest.Span, what string) {
+							sighting, rest := tr.asked(int32(i), s)
+							if sighting != l.sighting || !cmp.Equal(got, rest, cmp.AllowUnexported(callee{}, meeting{}, peer{}, dependency{}, protocol{}, callRules{})) {
+								t.Fatalf("%s: span %s %v, %s: remembered %+v %+v, asked %+v %+v", path, s.Name, s.Attrs, what, l.sighting, got, sighting, rest)
+							}
+						}
+						check(s, "as it is")
+						if !l.kept {
+							continue
+						}
+						kept++
+						for k := range s.Attrs {
+							if rec.looks.loose.is(s, &s.Attrs[k]) {
+								loosened++
+								other := *s
+								other.Attrs = slices.Clone(s.Attrs)
+								other.Attrs[k].Value = strings.Repeat("10.", 40)
+								check(&other, "with another "+s.Attrs[k].Key)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	if spans < 10_000 || kept < spans/3 || loosened < 100 {
+		t.Errorf("%d spans, %d remembered, %d values that do not count", spans, kept, loosened)
+	}
+}
+
+// Values that rules look at count.
+func TestLoose(t *testing.T) {
+	s := client("x", "db.query.text=SELECT 1", "url.full=http://a/b", "network.peer.address=10.0.0.1", "server.address=a")
+	loosely := func(by *tables) (list []bool) {
+		l := newLoose(by)
+		for _, key := range looseNames {
+			list = append(list, l.is(s, &ingest.Attr{Key: key, Value: s.Attr(key)}))
+		}
+		return list
+	}
+	read := func(when sign) *tables {
+		own := builtIn
+		own.parts = newTable(builtIn.parts.rules, []rule[partSays]{{id: "mine", when: when}})
+		return &own
+	}
+	signals := func(text string) *tables {
+		p, err := ParsePolicy("signals", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.tables()
+	}
+	for i, test := range []struct {
+		by   *tables
+		want []bool
+	}{
+		{&builtIn, []bool{true, true, true}},
+		{read(sign{has: []attrIs{{key: "db.query.text", is: "SELECT*"}}}), []bool{false, true, true}},
+		{read(sign{has: []attrIs{{key: "url.full", item: "x"}}}), []bool{true, false, true}},
+		{read(sign{has: []attrIs{{key: "network.peer.address", is: "10.0.0.2"}}}), []bool{true, true, false}},
+		{read(sign{has: []attrIs{{key: "network.peer.address", is: "::1"}}}), []bool{true, true, true}},
+		{signals("signals: {dependencies: [{address: '10.*', name: ten}]}"), []bool{true, true, false}},
+		{signals("signals: {deadlines: [{key: db.query.text, means: remaining, unit: ms}]}"), []bool{false, true, true}},
+		{signals("signals: {sampling: [{key: url.full, means: weight}]}"), []bool{true, false, true}},
+	} {
+		if got := loosely(test.by); !slices.Equal(got, test.want) {
+			t.Errorf("%d: %v, want %v", i, got, test.want)
+		}
+	}
+	l := newLoose(&builtIn)
+	if l.is(client("connect", "db.query.text=connect"), &ingest.Attr{Key: "db.query.text", Value: "connect"}) {
+		t.Error("a rule looks for db.query.text=connect: it counts")
+	}
+	if l.is(client("GET", "url.full=http://a/b"), &ingest.Attr{Key: "url.full", Value: "http://a/b"}) {
+		t.Error("a URL that alone names the host counts")
+	}
+}

@@ -1,0 +1,69 @@
+package analyze
+
+import (
+	"slices"
+	"strings"
+
+	"overrun/ingest"
+)
+
+// A meeting is whom a call goes to, as its own look and that of its callee's entry tell.
+type meeting struct {
+	peer
+	rules  callRules
+	sure   bool   // by more than the name of the span (P13)
+	number uint32 // of the peer among symbols.peers, plus 1; 0: not known yet
+}
+
+// A meetingKey is what a meeting depends on. Of the callee's entry its look tells the
+// name and the route.
+type meetingKey struct {
+	caller, callee *look  // callee: nil where the trace has no entry of it
+	from, to       string // services
+}
+
+// maxMeetings is how many meetings are remembered.
+const maxMeetings = 1 << 13
+
+// meet names the peer of a span that calls for a service; server is the entry of the
+// callee, -1 where the trace has none.
+func (t *traced) meet(from string, span, server int32) *meeting {
+	key := meetingKey{caller: t.looks[span], from: from}
+	kept := key.caller.kept && t.Spans[span].Resource.Service == from
+	var entry *ingest.Span
+	if server >= 0 {
+		entry = &t.Spans[server]
+		key.callee, key.to = t.looks[server], entry.Resource.Service
+		kept = kept && key.callee.kept
+	}
+	if m := t.rec.meetings[key]; m != nil && kept {
+		return m
+	}
+	m := t.rec.room.meetings.next()
+	f := t.fact(span)
+	*m = f.meet(from, entry)
+	if !kept {
+		return m
+	}
+	if len(t.rec.meetings) >= maxMeetings {
+		clear(t.rec.meetings)
+	}
+	own := *m
+	own.peer = m.peer.clone()
+	key.from, key.to = strings.Clone(key.from), strings.Clone(key.to)
+	t.rec.meetings[key] = &own
+	return &own
+}
+
+func (f *facts) meet(from string, server *ingest.Span) (m meeting) {
+	m.to, m.rules = peerOf(f, server)
+	m.to.caller = from
+	m.sure = m.rules.callee != "P13"
+	if m.rules.callee == "P2" {
+		alone, _ := peerOf(f, nil)
+		m.alone = [2]string{alone.callee, alone.operation}
+	}
+	m.nameable = slices.Contains(byAddress, m.rules.callee)
+	m.protocol = m.rules.speaks(m.to.operation)
+	return m
+}
