@@ -115,6 +115,7 @@ func BenchmarkSee(b *testing.B) {
 	for b.Loop() {
 		for _, t := range parts {
 			t.told, t.toldLengths, t.notes = nil, nil, nil
+			t.layOut()
 			t.see()
 		}
 	}

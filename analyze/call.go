@@ -280,20 +280,13 @@ func (t *traced) addCall(g *group) {
 	r.calls = append(r.calls, c)
 }
 
-// instanceKeys tell the instances of a service apart, the best first.
-var instanceKeys = []string{"service.instance.id", "k8s.pod.uid", "k8s.pod.name", "host.id", "host.name", "container.id"}
-
 // lookAtCallee notes what the callee's span says about an attempt.
 func (t *traced) lookAtCallee(a *attempt, base time.Duration) {
 	if a.server < 0 {
 		return
 	}
 	s := &t.Spans[a.server]
-	for _, key := range instanceKeys {
-		if a.instance = s.Resource.Attr(key); a.instance != "" {
-			break
-		}
-	}
+	a.instance = t.emitters[a.server].instance
 	if s.Defect != 0 {
 		return
 	}
@@ -312,7 +305,7 @@ func (t *traced) lookAtCallee(a *attempt, base time.Duration) {
 // identify says whom a call went to.
 func (t *traced) identify(c *call, a *attempt) {
 	if a.server >= 0 {
-		c.hint = t.Spans[a.server].Resource.Attr("service.criticality")
+		c.hint = t.emitters[a.server].criticality
 	}
 	m := t.whom(c, a)
 	c.met, c.to, c.nameable, c.protocol, c.rules = m, m.to, m.nameable, m.protocol, m.rules

@@ -148,7 +148,7 @@ func (a *Analysis) workers() int {
 func (h *harvester) take(t *ingest.Trace, to *ingest.Spool, notes bool) error {
 	tr := newTraced(t, &h.opts, h.rec, h.links)
 	h.span(t)
-	h.spoken.meet(t)
+	h.spoken.meet(tr)
 	head := tr.heading(notes)
 	head.start, head.span = loneSpan(t)
 	if h.opts.Pick != (Pick{}) {

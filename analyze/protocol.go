@@ -3,8 +3,6 @@ package analyze
 import (
 	"slices"
 	"strings"
-
-	"overrun/ingest"
 )
 
 // A protocol is what a call speaks, as far as the rule that named its operation
@@ -118,12 +116,11 @@ func readsOnly(operation string) bool {
 type languages map[string][]string
 
 // meet learns from the spans of a trace. It keeps no text of theirs.
-func (l languages) meet(t *ingest.Trace) {
-	var last *ingest.Resource
-	for i := range t.Spans {
-		if r := t.Spans[i].Resource; r != last {
-			l.add(r.Service, r.Attr("telemetry.sdk.language"))
-			last = r
+func (l languages) meet(t *traced) {
+	for i, e := range t.emitters {
+		if !e.told {
+			e.told = true
+			l.add(t.Spans[i].Resource.Service, e.language)
 		}
 	}
 }

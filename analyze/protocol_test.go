@@ -63,9 +63,10 @@ GET#2 R 25 45 k=CLIENT s=web a=peer.service=b
 }
 
 func TestLanguages(t *testing.T) {
-	trace := func(service, language string) *ingest.Trace {
+	trace := func(service, language string) *traced {
 		r := &ingest.Resource{Service: service, Attrs: []ingest.Attr{{Key: "telemetry.sdk.language", Value: language}}}
-		return ingest.NewTrace(ingest.TraceID{1}, 0, []ingest.Span{{ID: ingest.SpanID{1}, Resource: r}, {ID: ingest.SpanID{2}, Resource: r}})
+		spans := []ingest.Span{{ID: ingest.SpanID{1}, Resource: r}, {ID: ingest.SpanID{2}, Resource: r}}
+		return newTraced(ingest.NewTrace(ingest.TraceID{1}, 0, spans), &Options{}, newRecogniser(&builtIn), nil)
 	}
 	a, b := languages{}, languages{}
 	a.meet(trace("card", "java"))

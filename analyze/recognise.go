@@ -31,13 +31,13 @@ type recogniser struct {
 	canon    *canon
 	looks    looks
 	meetings map[meetingKey]*meeting
-	clocks   map[*ingest.Resource]string // see clock
+	emitters emitters
 	room     room
 	path     []segment // for paths that are looked at once
 }
 
 func newRecogniser(by *tables) *recogniser {
-	return &recogniser{tables: by, canon: new(canon), looks: newLooks(by), meetings: map[meetingKey]*meeting{}, clocks: map[*ingest.Resource]string{}}
+	return &recogniser{tables: by, canon: new(canon), looks: newLooks(by), meetings: map[meetingKey]*meeting{}, emitters: newEmitters()}
 }
 
 // look recognises a span. late: its CLIENT parent timed out.

@@ -79,15 +79,16 @@ func (r *request) alone() bool { return r.role == top || r.role == fragment }
 // ended, and which request, call and attempt each belongs to.
 type traced struct {
 	*ingest.Trace
-	rec     *recogniser
-	splitBy string
-	links   map[linkTo][]phaseTime // connection setups of other traces, by their root; times since 1970
-	clock   []int32
-	forest  *forest
-	seen    []sighting
-	looks   []*look
-	moved   []moved
-	order   []int32 // spans, parents first
+	rec      *recogniser
+	splitBy  string
+	links    map[linkTo][]phaseTime // connection setups of other traces, by their root; times since 1970
+	emitters []*emitter
+	clock    []int32
+	forest   *forest
+	seen     []sighting
+	looks    []*look
+	moved    []moved
+	order    []int32 // spans, parents first
 
 	request []int32 // index into requests; -1: evidence only (a phase without a call), or ignored
 	unit    []int32 // index into units: the call that the span is, or is part of; -1: none
@@ -108,7 +109,7 @@ type traced struct {
 	baggage     map[[3]string]bool
 	answers     map[int32][]time.Duration // when CLIENT spans ended well, by parent; nil: not asked yet
 
-	legs  map[clockPair]time.Duration
+	legs  []leg      // medians, by pair
 	notes []pathNote // of the walk, and of deadlines that cannot be read; node is a span
 }
 
@@ -123,12 +124,16 @@ func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]
 	if limit == 0 {
 		limit = DefaultMaxSkew
 	}
+	n := len(tr.Spans)
+	tr.layOut()
 	if limit > 0 {
-		tr.Trace, tr.moved = repairSkew(t, rec.clocksOf(t), limit, func(i int32) bool {
+		tr.Trace, tr.moved = repairSkew(t, tr.clock, tr.order, limit, func(i int32) bool {
 			return rec.look(t, &t.Spans[i], noPart, false).outcome.Answered()
 		})
+		if tr.Trace != t {
+			tr.layOut()
+		}
 	}
-	n := len(tr.Spans)
 	calls := 0
 	for i := range tr.Spans {
 		if k := tr.Spans[i].Kind; k == ingest.Client || k == ingest.Producer {
@@ -137,8 +142,6 @@ func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]
 	}
 	tr.units, tr.attempts = again(&room.units, calls)[:0], again(&room.attempts, calls)[:0]
 	tr.sentTimeout, tr.written = again(&room.sent, n), again(&room.written, n)
-	tr.clock = rec.clocksOf(tr.Trace)
-	tr.order = topDown(tr.Trace)
 	tr.see()
 	tr.forest = newForest(tr.nodes(), &room.forest)
 	tr.forest.room = rec.path
@@ -157,47 +160,26 @@ func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]
 	return &tr
 }
 
+// layOut finds who emitted each span, its clock, and which span comes after which.
+func (t *traced) layOut() {
+	room := &t.rec.room
+	t.emitters, t.clock = again(&room.emitters, len(t.Spans)), again(&room.clock, len(t.Spans))
+	t.rec.emitters.emit(t.Trace, t.emitters)
+	for i, e := range t.emitters {
+		t.clock[i] = e.clock()
+	}
+	t.order = room.topDown(t.Trace)
+}
+
 // nodes gives the walk its view of the spans.
 func (t *traced) nodes() []node {
-	grain := grains(t.Trace)
 	nodes := again(&t.rec.room.nodes, len(t.Spans))
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		nodes[i] = node{id: s.ID, parent: s.Parent, kind: s.Kind, state: t.seen[i].state, follows: s.FollowsFrom,
-			unfinished: s.Defect&ingest.NoEnd != 0, start: s.Start, end: s.End, grain: grain[s.Resource]}
+			unfinished: s.Defect&ingest.NoEnd != 0, start: s.Start, end: s.End, grain: t.emitters[i].grain()}
 	}
 	return nodes
-}
-
-// grains is the grain of each resource's clock: 1 ms where the SDK is known to
-// write whole milliseconds (Node, browsers), or where all starts of the
-// resource, three or more, are whole milliseconds.
-func grains(t *ingest.Trace) map[*ingest.Resource]time.Duration {
-	type seen struct{ starts, whole int }
-	starts := map[*ingest.Resource]*seen{}
-	for i := range t.Spans {
-		s := &t.Spans[i]
-		n := starts[s.Resource]
-		if n == nil {
-			n = new(seen)
-			starts[s.Resource] = n
-		}
-		if s.Defect&ingest.NoStart != 0 {
-			continue
-		}
-		n.starts++
-		if (t.Epoch+int64(s.Start))%int64(time.Millisecond) == 0 {
-			n.whole++
-		}
-	}
-	grain := make(map[*ingest.Resource]time.Duration, len(starts))
-	for r, n := range starts {
-		language := r.Attr("telemetry.sdk.language")
-		if language == "nodejs" || language == "webjs" || n.starts >= 3 && n.whole == n.starts {
-			grain[r] = time.Millisecond
-		}
-	}
-	return grain
 }
 
 // A unit is a call in the making: the outermost span of a call in its request.
@@ -326,11 +308,21 @@ func (f *facts) route() string {
 	return f.span.Name
 }
 
-// A leg is the time a message needs over the network: half of what a client
-// waited longer than its server worked. networkLegs gives the median over the
-// trace's answered calls of each clock pair.
-func (t *traced) networkLegs() map[clockPair]time.Duration {
-	legs := map[clockPair][]time.Duration{}
+// A leg is the time a message needs over the network between two clocks: half of what a
+// client waited longer than its server worked.
+type leg struct {
+	clockPair
+	time time.Duration
+}
+
+func (l leg) compare(o leg) int {
+	return cmp.Or(cmp.Compare(l.parent, o.parent), cmp.Compare(l.child, o.child))
+}
+
+// networkLegs gives the median leg of the trace's answered calls of each clock pair, by
+// pair.
+func (t *traced) networkLegs() []leg {
+	all := t.rec.room.legs[:0]
 	for i := range t.Spans {
 		c := &t.Spans[i]
 		if c.Parent < 0 || c.Kind != ingest.Server || c.Defect != 0 {
@@ -340,14 +332,20 @@ func (t *traced) networkLegs() map[clockPair]time.Duration {
 		if p.Kind != ingest.Client || p.Defect != 0 || !t.seen[c.Parent].outcome.Answered() {
 			continue
 		}
-		pair := clockPair{t.clock[c.Parent], t.clock[i]}
-		legs[pair] = append(legs[pair], max(0, (p.Duration()-c.Duration())/2))
+		all = append(all, leg{clockPair{t.clock[c.Parent], t.clock[i]}, max(0, (p.Duration()-c.Duration())/2)})
 	}
-	median := make(map[clockPair]time.Duration, len(legs))
-	for pair, values := range legs {
-		median[pair] = nearest(values, P50)
+	t.rec.room.legs = all
+	slices.SortFunc(all, func(a, b leg) int { return cmp.Or(a.compare(b), cmp.Compare(a.time, b.time)) })
+	medians := all[:0]
+	for i := 0; i < len(all); {
+		n := 1
+		for i+n < len(all) && all[i+n].clockPair == all[i].clockPair {
+			n++
+		}
+		medians = append(medians, all[i+P50.Rank(n)-1])
+		i += n
 	}
-	return median
+	return medians
 }
 
 // doubt is what comparing an instant of one span with one of its parent, on
@@ -366,8 +364,9 @@ func (t *traced) doubt(child int32) time.Duration {
 // the clock pair, else at most what lay between the two starts.
 func (t *traced) leg(child int32) time.Duration {
 	c := &t.Spans[child]
-	if leg, ok := t.legs[clockPair{t.clock[c.Parent], t.clock[child]}]; ok {
-		return leg
+	pair := leg{clockPair: clockPair{t.clock[c.Parent], t.clock[child]}}
+	if k, ok := slices.BinarySearchFunc(t.legs, pair, leg.compare); ok {
+		return t.legs[k].time
 	}
 	return max(0, c.Start-t.Spans[c.Parent].Start)
 }

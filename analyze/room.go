@@ -6,18 +6,23 @@ import "time"
 // of a value for each span, unit, request or call. Nobody may look at those of the
 // trace before.
 type room struct {
+	emitters                                      []*emitter
+	clock, from, kids, order                      []int32
 	seen                                          []sighting
 	look                                          []*look
 	looks                                         pieces[look] // of the trace at hand
 	nodes                                         []node
 	forest                                        forestRoom
+	leftAt, doubt                                 []time.Duration
+	leftBy                                        []int32
 	units                                         []unit
 	attempts                                      []attempt
 	calls                                         []call
 	written                                       []*deadline
 	sent                                          []time.Duration
 	request, unit, attempt, local, under, byStart []int32
-	async, orphan, inner                          []bool
+	async, orphan, inner, restless                []bool
+	legs                                          []leg
 	requests                                      pieces[request]
 	meetings                                      pieces[meeting]
 	groups                                        []group

@@ -37,25 +37,28 @@ const defaultMaxGap = 5 * time.Second
 //	they overlap, one was answered, and the others were cancelled as it was
 //	(H5: inferred).
 func (t *traced) groupCalls() {
-	byStart := again(&t.rec.room.byStart, len(t.units))
-	for k := range t.units {
-		byStart[k] = int32(k)
+	byStart := again(&t.rec.room.byStart, len(t.units))[:0]
+	for i, k := range t.unit { // spans are by start
+		if k >= 0 && t.units[k].at == int32(i) {
+			byStart = append(byStart, k)
+		}
 	}
-	slices.SortFunc(byStart, func(a, b int32) int {
-		x, y := t.units[a].at, t.units[b].at
-		return cmp.Or(cmp.Compare(t.Spans[x].Start, t.Spans[y].Start), cmp.Compare(x, y))
-	})
-	under := again(&t.rec.room.under, len(t.Spans)+1) // units by parent
+	under := again(&t.rec.room.under, len(t.Spans)+1)       // units by parent
+	restless := again(&t.rec.room.restless, len(t.Spans)+1) // whether one of them may go on, or lose
 	for k := range t.units {
-		under[t.Spans[t.units[k].at].Parent+1]++
+		u := &t.units[k]
+		p := t.Spans[u.at].Parent + 1
+		under[p]++
+		first := &t.seen[u.tries[0]]
+		restless[p] = restless[p] || first.index > 0 || !t.firstTry(int32(k)).outcome.Answered()
 	}
 	type place struct {
 		parent int32
 		name   string
 	}
-	var beside map[place]int // where there are several
+	var beside map[place]int // where there are several, and one of them is restless
 	for k := range t.units {
-		if s := &t.Spans[t.units[k].at]; under[s.Parent+1] > 1 {
+		if s := &t.Spans[t.units[k].at]; under[s.Parent+1] > 1 && restless[s.Parent+1] {
 			if beside == nil {
 				beside = map[place]int{}
 			}
@@ -66,13 +69,13 @@ func (t *traced) groupCalls() {
 		place
 		peer string
 	}
-	open := map[key]*siblings{}
+	var open map[key]*siblings
 	groups := again(&t.rec.room.groups, len(t.units))[:0]
 	for i, k := range byStart {
 		u := &t.units[k]
 		s := &t.Spans[u.at]
 		here := place{s.Parent, s.Name}
-		if s.Parent < 0 || under[s.Parent+1] < 2 || beside[here] < 2 || len(u.tries) > 1 || s.Kind == ingest.Producer {
+		if s.Parent < 0 || beside[here] < 2 || len(u.tries) > 1 || s.Kind == ingest.Producer {
 			groups = append(groups, group{units: byStart[i : i+1 : i+1]})
 			continue
 		}
@@ -81,6 +84,9 @@ func (t *traced) groupCalls() {
 			peer = u.inner[0]
 		}
 		at := key{here, t.peerKey(peer)}
+		if open == nil {
+			open = map[key]*siblings{}
+		}
 		if open[at] == nil {
 			open[at] = &siblings{t: t}
 		}

@@ -15,43 +15,6 @@ import (
 // without it, the OpenTelemetry demo seems skewed by whole milliseconds.
 const provedSkew = time.Millisecond
 
-// clockKeys tell machines apart, the best first.
-var clockKeys = []string{"host.id", "host.name", "k8s.node.name", "k8s.pod.uid", "container.id", "service.instance.id"}
-
-// clock names the clock of a span: the first attribute that tells machines
-// apart. "": not recorded; such a span is never moved.
-func clock(r *ingest.Resource) string {
-	for _, key := range clockKeys {
-		if v := r.Attr(key); v != "" {
-			return key + "=" + v
-		}
-	}
-	return ""
-}
-
-// clocksOf gives each span its clock as a small number; 0 is no clock.
-func (r *recogniser) clocksOf(t *ingest.Trace) []int32 {
-	var names []string // of the trace; few, so that a scan is fastest
-	out := make([]int32, len(t.Spans))
-	for i := range t.Spans {
-		name, ok := r.clocks[t.Spans[i].Resource]
-		if !ok {
-			name = clock(t.Spans[i].Resource)
-			r.clocks[t.Spans[i].Resource] = name
-		}
-		if name == "" {
-			continue
-		}
-		n := slices.Index(names, name)
-		if n < 0 {
-			n = len(names)
-			names = append(names, name)
-		}
-		out[i] = int32(n + 1)
-	}
-	return out
-}
-
 // An interval holds the shifts of a child's clock that make one call possible:
 // [P.start - C.start, P.end - C.end].
 type interval struct{ low, high time.Duration }
@@ -126,8 +89,9 @@ type moved struct {
 
 // repairSkew moves clocks that are proved to be off, and returns a shifted copy
 // of the trace; t itself where nothing is moved. answered says of a CLIENT span
-// whether its call got a good answer.
-func repairSkew(t *ingest.Trace, at []int32, limit time.Duration, answered func(span int32) bool) (*ingest.Trace, []moved) {
+// whether its call got a good answer. at is the clock of each span, down the spans from the
+// top down.
+func repairSkew(t *ingest.Trace, at, down []int32, limit time.Duration, answered func(span int32) bool) (*ingest.Trace, []moved) {
 	if !mayBeSkewed(t, at) {
 		return t, nil
 	}
@@ -176,7 +140,7 @@ func repairSkew(t *ingest.Trace, at []int32, limit time.Duration, answered func(
 	}
 	places := make([]place, len(t.Spans)+1)
 	var found []moved
-	for _, i := range topDown(t) {
+	for _, i := range down {
 		c := &t.Spans[i]
 		here := &places[at[i]]
 		if here.set || at[i] == 0 {
@@ -261,10 +225,9 @@ func mayBeSkewed(t *ingest.Trace, at []int32) bool {
 
 // topDown lists the spans with every parent before its children, roots by
 // start, and the children of one level in the order of their parents.
-func topDown(t *ingest.Trace) []int32 {
-	from := make([]int32, len(t.Spans)+2)
-	kids := make([]int32, len(t.Spans))
-	order := make([]int32, 0, len(t.Spans))
+func (r *room) topDown(t *ingest.Trace) []int32 {
+	from, kids := again(&r.from, len(t.Spans)+2), again(&r.kids, len(t.Spans))
+	order := again(&r.order, len(t.Spans))[:0]
 	for i := range t.Spans {
 		if p := t.Spans[i].Parent; p >= 0 {
 			from[p+2]++

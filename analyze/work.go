@@ -34,12 +34,15 @@ const never = time.Duration(math.MaxInt64)
 // Over a bond across which nobody waits there is nobody to leave.
 func (t *traced) findWork() {
 	n := len(t.Spans)
-	leftAt := make([]time.Duration, n)   // when the first caller above had left
-	leftBy := make([]int32, n)           // its span
-	doubt := make([]time.Duration, n)    // about leftAt, as seen from the span
-	abandoned := map[int32]*runOn{}      // by the span that left
-	later := map[int32]bool{}            // spans that left after one above them had
-	late := map[int32]map[int32]*runOn{} // by origin of the deadline, and request
+	room := &t.rec.room
+	leftAt := again(&room.leftAt, n) // when the first caller above had left
+	leftBy := again(&room.leftBy, n) // its span
+	doubt := again(&room.doubt, n)   // about leftAt, as seen from the span
+	var (                            // made when needed: hardly ever
+		abandoned map[int32]*runOn           // by the span that left
+		later     map[int32]bool             // spans that left after one above them had
+		late      map[int32]map[int32]*runOn // by origin of the deadline, and request
+	)
 	for _, i := range t.order {
 		leftAt[i], leftBy[i] = never, -1
 		s := &t.Spans[i]
@@ -55,10 +58,16 @@ func (t *traced) findWork() {
 			if end := t.Spans[p].End; end < leftAt[i] {
 				leftAt[i], leftBy[i], doubt[i] = end, p, t.doubt(i)
 			} else {
+				if later == nil {
+					later = map[int32]bool{}
+				}
 				later[p] = true
 			}
 		}
 		if by := leftBy[i]; by >= 0 && s.Defect == 0 && s.End-leftAt[i] > doubt[i] {
+			if abandoned == nil {
+				abandoned = map[int32]*runOn{}
+			}
 			if abandoned[by] == nil {
 				abandoned[by] = newRunOn()
 			}
@@ -83,6 +92,9 @@ func (t *traced) findWork() {
 		}
 		if min(s.End, leftAt[i])-d.at <= least {
 			continue
+		}
+		if late == nil {
+			late = map[int32]map[int32]*runOn{}
 		}
 		if late[d.origin] == nil {
 			late[d.origin] = map[int32]*runOn{}
