@@ -129,12 +129,14 @@ func (a *Analysis) finish(ctx context.Context) (*Analysis, error) {
 	}
 	a.visit(crop.look, a.learn)
 	a.setMinimums()
-	a.each(a.survey)
+	var ch chain
+	a.each(func(r *request) { a.survey(r, &ch) })
 	a.setCeilings()
 	a.setPatterns()
 	s := newSummary(a)
 	a.each(func(r *request) {
-		a.decide(r, a.chainOf(r))
+		a.chainOf(r, &ch)
+		a.decide(r, &ch)
 		s.add(r)
 	})
 	if err := cmp.Or(a.err, ctx.Err()); err != nil {
@@ -256,24 +258,25 @@ func (a *Analysis) learn(r *request) {
 }
 
 // survey adds to the tables what rests on minimums and reserves.
-func (a *Analysis) survey(r *request) {
+func (a *Analysis) survey(r *request, ch *chain) {
 	for k := range r.calls {
 		a.deps[r.calls[k].dep].survey(r, k)
 	}
 	if r.table != nil && r.deadline != nil {
-		a.plan(r)
-		a.leaveCaps(r)
+		a.plan(r, ch)
+		a.leaveCaps(r, ch)
 		r.table.group.survey(r, r.table.median)
 	}
 }
 
 // chainOf is the plan of a request with a deadline. Without one there is nothing to
 // plan for.
-func (a *Analysis) chainOf(r *request) (ch chain) {
+func (a *Analysis) chainOf(r *request, ch *chain) {
 	if r.table != nil && r.deadline != nil {
-		ch = a.plan(r)
+		a.plan(r, ch)
+		return
 	}
-	return ch
+	ch.value, ch.absent = ch.value[:0], ch.absent[:0]
 }
 
 // setMinimums decides what the reserves rest on: minimums, tails and the own
@@ -291,52 +294,14 @@ func (a *Analysis) setMinimums() {
 		if d.rule != nil && d.rule.Minimum != nil {
 			d.minimumInForce = d.rule.Minimum
 		}
+		if d.required && d.minimumInForce != nil {
+			d.weight = *d.minimumInForce
+		}
 	}
 	for _, t := range a.routes {
-		t.own = t.owns.Point(P50)
-		tails := t.tails.estimates(P50, P99)
-		if p := tails[1].Point; p != nil {
-			t.tail, t.tailKnown = *p, true
-		}
-		if p := tails[0].Point; p != nil {
-			t.median = *p
-		}
-		t.group.choose()
+		t.settle()
 		if rule := a.opts.Policy.DeadlineFor(t.key.service, t.key.route); rule != nil && rule.Reserve != nil {
 			t.tail, t.tailKnown = *rule.Reserve, true
 		}
-		for pair, gaps := range t.gaps {
-			if p := gaps.Point(P50); p != nil {
-				t.gap[pair] = *p
-			}
-		}
-	}
-}
-
-// weight is what a call ahead adds to a reserve: the minimum of a required
-// dependency, where it is known.
-func (a *Analysis) weight(dep int32) time.Duration {
-	if d := a.deps[dep]; d.required && d.minimumInForce != nil {
-		return *d.minimumInForce
-	}
-	return 0
-}
-
-// leaveCaps notes what the deadline of a request leaves its calls.
-func (a *Analysis) leaveCaps(r *request) {
-	tightest := map[int32]time.Duration{}
-	for _, c := range r.awaitedCalls() {
-		left := r.deadline.budget - c.reserve - c.before
-		if t, ok := tightest[c.dep]; !ok || left < t {
-			tightest[c.dep] = left
-		}
-	}
-	for dep, left := range tightest {
-		caps := r.table.caps[dep]
-		if caps == nil {
-			caps = new(Sample)
-			r.table.caps[dep] = caps
-		}
-		caps.add(answered, left, r.weight)
 	}
 }

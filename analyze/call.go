@@ -70,11 +70,10 @@ type call struct {
 	met *meeting // that named its peer
 
 	// Filled when all requests are known.
-	dep      int32          // index into the table of dependencies
-	node     int32          // index into the nodes of its route; -1: not tracked
-	reserve  time.Duration  // own work and minimums ahead
-	before   time.Duration  // longest chain of minimums that came before
-	timeout  *time.Duration // computed; nil without a deadline
+	dep      int32         // index into the table of dependencies
+	node     int32         // index into the nodes of its route; -1: not tracked
+	reserve  time.Duration // own work and minimums ahead
+	before   time.Duration // longest chain of minimums that came before
 	findings []FindingCode
 }
 

@@ -72,8 +72,8 @@ func (a *Analysis) setCeilings() {
 		d.ceiling = d.suggestCeiling(margin)
 	}
 	for _, t := range a.routes {
-		for dep, caps := range t.caps {
-			d := a.deps[dep]
+		for _, caps := range t.caps {
+			d := a.deps[caps.dep]
 			limit := caps.Point(P50)
 			if limit == nil {
 				continue
@@ -85,6 +85,7 @@ func (a *Analysis) setCeilings() {
 				d.ceiling, d.capped = limit, true
 			}
 		}
+		t.caps = nil
 	}
 	for _, d := range a.deps {
 		if len(d.misfits) > 0 {
@@ -98,16 +99,32 @@ func (a *Analysis) setCeilings() {
 }
 
 // timeout is the computed timeout of a call: min(left - reserve, ceiling). It
-// may be negative. Under fixed timeouts it is the ceiling alone; nil where
-// that is not known.
-func (a *Analysis) timeout(dep int32, left, reserve time.Duration) *time.Duration {
+// may be negative. Under fixed timeouts it is the ceiling alone, and not known where
+// that is not.
+func (a *Analysis) timeout(dep int32, left, reserve time.Duration) (t time.Duration, known bool) {
 	ceiling := a.deps[dep].ceilingInForce
 	if a.opts.Policy != nil && a.opts.Policy.Timeouts == FixedCeiling {
-		return ceiling
+		if ceiling == nil {
+			return 0, false
+		}
+		return *ceiling, true
 	}
-	t := left - reserve
+	t = left - reserve
 	if ceiling != nil {
 		t = min(t, *ceiling)
+	}
+	return t, true
+}
+
+// timeoutOf is the computed timeout of an attempt of a call; nil: it is not known, or the
+// request has no deadline.
+func (a *Analysis) timeoutOf(r *request, c *call, start time.Duration) *time.Duration {
+	if r.deadline == nil {
+		return nil
+	}
+	t, known := a.timeout(c.dep, r.deadline.budget-start, c.reserve)
+	if !known {
+		return nil
 	}
 	return &t
 }

@@ -9,17 +9,8 @@ import (
 	"overrun/ingest"
 )
 
-// decide computes the timeouts of a request's calls, infers skipped calls, and
-// says how the request ended.
-func (a *Analysis) decide(r *request, ch chain) {
-	for k := range r.calls {
-		c := &r.calls[k]
-		c.timeout, c.findings = nil, nil
-		if r.deadline == nil {
-			continue
-		}
-		c.timeout = a.timeout(c.dep, r.deadline.budget-c.start, c.reserve)
-	}
+// decide infers skipped calls, and says how the request ended.
+func (a *Analysis) decide(r *request, ch *chain) {
 	if r.table == nil {
 		return
 	}
@@ -47,7 +38,7 @@ func (a *Analysis) missesOptional(r *request) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(r.skipped, func(s skip) bool { return !a.deps[s.dep].required })
+	return len(r.skipped) > 0 && slices.ContainsFunc(r.skipped, func(s skip) bool { return !a.deps[s.dep].required })
 }
 
 // late reports whether the request ended after its deadline, and by how much.
@@ -140,19 +131,19 @@ func (a *Analysis) findAttempt(r *request, c *call, i int) (f found, ok bool) {
 	try := &c.attempts[i]
 	d := a.deps[c.dep]
 	again := i > 0 || try.index > 0
-	timeout := a.timeout(c.dep, r.deadline.budget-try.start, c.reserve)
+	timeout, known := a.timeout(c.dep, r.deadline.budget-try.start, c.reserve)
 	code, retry, amount := CallPastDeadline, RetryPastDeadline, time.Duration(0)
 	if by, past := r.past(try.start); past {
 		amount = by
-	} else if timeout != nil && d.minimumInForce != nil && *timeout < *d.minimumInForce {
-		code, retry, amount = CallBelowMinimum, RetryBelowMinimum, *d.minimumInForce-*timeout
+	} else if known && d.minimumInForce != nil && timeout < *d.minimumInForce {
+		code, retry, amount = CallBelowMinimum, RetryBelowMinimum, *d.minimumInForce-timeout
 	} else {
 		return f, false
 	}
 	if again {
 		code = retry
 	}
-	f = found{code: code, to: c.to, example: a.callExample(r, c, i, timeout)}
+	f = found{code: code, to: c.to, example: a.callExample(r, c, i, a.timeoutOf(r, c, try.start))}
 	f.example.Amount = amount
 	return f, true
 }
@@ -175,7 +166,7 @@ func (a *Analysis) findOptional(r *request, c *call, overrun time.Duration) (f f
 		return f, false
 	}
 	path := c.path
-	f = found{OptionalOnPath, c.to, false, a.callExample(r, c, 0, c.timeout)}
+	f = found{OptionalOnPath, c.to, false, a.callExample(r, c, 0, a.timeoutOf(r, c, c.start))}
 	f.example.Amount, f.example.OnPath = held, &path
 	return f, true
 }

@@ -195,12 +195,14 @@ func (a *Analysis) ledger() (*ledger, error) {
 	t := &ledger{routes: map[routeKey]*routeTally{}, deps: map[dependency]*depLedger{}, callers: map[callerKey]*bunch{}}
 	var last ingest.TraceID
 	trace, number := int64(0), int64(0)
+	var ch chain
 	a.each(func(r *request) {
 		if number++; r.trace != last || r.trace == (ingest.TraceID{}) || trace == 0 {
 			trace++
 			last = r.trace
 		}
-		a.decide(r, a.chainOf(r))
+		a.chainOf(r, &ch)
+		a.decide(r, &ch)
 		t.add(a, r, trace, number)
 	})
 	return t, a.err

@@ -15,9 +15,10 @@ import (
 // Siblings prove no dependency; what was never seen otherwise is what is
 // assumed.
 type order struct {
-	index map[routeNode]int32
-	list  []routeNode   // by index
+	nodes nodeList
 	pairs [][]pairCount // by later node d, then earlier node c
+	calls []*call       // of the request at hand
+	room  []int32       // and their nodes
 }
 
 // A pairCount counts the requests that have both nodes, and of those the ones
@@ -39,10 +40,9 @@ const (
 	refuted
 )
 
-// settled are the calls of a request that have an end, by start. They are the
-// ones that a replay moves.
-func (r *request) settled() []*call {
-	list := make([]*call, 0, len(r.calls))
+// settled appends to list the calls of a request that have an end, by start. They are
+// the ones that a replay moves.
+func (r *request) settled(list []*call) []*call {
 	for k := range r.calls {
 		if c := &r.calls[k]; !c.unfinished {
 			list = append(list, c)
@@ -51,38 +51,12 @@ func (r *request) settled() []*call {
 	return list
 }
 
-// number appends the node of each call to nodes: the n-th call to a dependency.
-// Nodes beyond maxNodes are not tracked: -1.
-func (o *order) number(calls []*call, nodes []int32, grow bool) []int32 {
-	if o.index == nil {
-		o.index = map[routeNode]int32{}
-	}
-	count := make(map[int32]int32, len(calls))
-	for _, c := range calls {
-		key := routeNode{c.dep, count[c.dep]}
-		count[c.dep]++
-		n, ok := o.index[key]
-		switch {
-		case ok:
-		case grow && len(o.index) < maxNodes:
-			n = int32(len(o.index))
-			o.index[key] = n
-			o.list = append(o.list, key)
-			o.pairs = append(o.pairs, nil)
-		default:
-			n = -1
-		}
-		nodes = append(nodes, n)
-	}
-	return nodes
-}
-
 // free is the first node of a dependency that is neither among the nodes nor
 // already taken; -1: there is none.
 func (o *order) free(dep int32, nodes []int32, taken []absent) int32 {
 	for n := range int32(maxNodes) {
-		node, ok := o.index[routeNode{dep, n}]
-		if !ok {
+		node := o.nodes.find(routeNode{dep, n})
+		if node < 0 {
 			return -1
 		}
 		if !slices.Contains(nodes, node) && !slices.Contains(taken, absent{dep, node}) {
@@ -95,11 +69,15 @@ func (o *order) free(dep int32, nodes []int32, taken []absent) int32 {
 // learn looks at all pairs of calls of a request. Requests with more than
 // maxNodes calls differ too much to learn an order from.
 func (o *order) learn(r *request) {
-	calls := r.settled()
-	if len(calls) > maxNodes {
+	o.calls = r.settled(o.calls[:0])
+	if len(o.calls) > maxNodes {
 		return
 	}
-	nodes := o.number(calls, nil, true)
+	calls, nodes := o.calls, o.nodes.number(o.calls, o.room[:0], true)
+	o.room = nodes
+	for len(o.pairs) < len(o.nodes.list) {
+		o.pairs = append(o.pairs, nil)
+	}
 	for j, d := range calls {
 		for i, c := range calls {
 			if i == j || nodes[i] < 0 || nodes[j] < 0 {

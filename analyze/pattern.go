@@ -11,9 +11,8 @@ func (a *Analysis) findTimeouts(r *request, c *call, i int, list []found) []foun
 	try := &c.attempts[i]
 	d := a.deps[c.dep]
 	left := r.deadline.budget - try.start
-	computed := a.timeout(c.dep, left, c.reserve)
 	add := func(code FindingCode, amount time.Duration, detail *Detail) {
-		f := found{code: code, to: c.to, example: a.callExample(r, c, i, computed)}
+		f := found{code: code, to: c.to, example: a.callExample(r, c, i, a.timeoutOf(r, c, try.start))}
 		f.example.Amount, f.example.Detail = amount, detail
 		list = append(list, f)
 	}
@@ -38,8 +37,8 @@ func (a *Analysis) findTimeouts(r *request, c *call, i int, list []found) []foun
 	}
 	if took, ok := try.phases.length(part.opening); ok {
 		limit := time.Second
-		if computed != nil && *computed > 0 {
-			limit = min(limit, time.Duration(float64(*computed)*a.policy().ConnectShare.fraction()))
+		if computed, known := a.timeout(c.dep, left, c.reserve); known && computed > 0 {
+			limit = min(limit, time.Duration(float64(computed)*a.policy().ConnectShare.fraction()))
 		}
 		if took > limit {
 			add(ConnectSlow, took, nil)
@@ -66,6 +65,9 @@ var defaultPolicy = DefaultPolicy()
 func (a *Analysis) findHedges(r *request, list []found) []found {
 	for k := range r.calls {
 		c := &r.calls[k]
+		if !c.hedged() {
+			continue
+		}
 		p95 := a.deps[c.dep].p95
 		for i := range c.attempts {
 			try := &c.attempts[i]
@@ -81,7 +83,7 @@ func (a *Analysis) findHedges(r *request, list []found) []found {
 					add(HedgeLate, delay-2**p95, &Detail{P95: p95})
 				}
 			}
-			if !c.hedged() || c.winner < 0 || i == c.winner {
+			if c.winner < 0 || i == c.winner {
 				continue
 			}
 			ran := try.end - c.attempts[c.winner].end
@@ -97,7 +99,12 @@ func (a *Analysis) findHedges(r *request, list []found) []found {
 }
 
 func (c *call) hedged() bool {
-	return slices.ContainsFunc(c.attempts, func(a attempt) bool { return a.hedge })
+	for i := range c.attempts {
+		if c.attempts[i].hedge {
+			return true
+		}
+	}
+	return false
 }
 
 // A pile is the cuts of a dependency that may be a fixed timeout: those within one

@@ -47,6 +47,9 @@ func (p part) opening() bool { return p == dnsPart || p == tcpPart || p == tlsPa
 // length sums up the parts for which which holds; ok is false where none of
 // them was recorded. Overlaps count once.
 func (p *phases) length(which func(part) bool) (d time.Duration, ok bool) {
+	if p.none() {
+		return 0, false
+	}
 	reach := time.Duration(-1 << 62)
 	for _, i := range p.intervals {
 		if which(i.part) {
@@ -65,6 +68,9 @@ func (p *phases) length(which func(part) bool) (d time.Duration, ok bool) {
 	}
 	return d, ok
 }
+
+// none reports whether no phase was recorded.
+func (p *phases) none() bool { return len(p.intervals)+len(p.loose) == 0 }
 
 // recorded reports whether anything is known of connecting, if only that an old
 // connection was used.

@@ -78,7 +78,7 @@ func (p *Plan) WorstWith(call int, budget time.Duration) time.Duration {
 
 // between is the median own work between two calls of the route that follow each other.
 func (r *SuggestedRoute) between(b, c int) time.Duration {
-	return r.table.gap[[2]int32{r.graph.nodes[b].dep, r.graph.nodes[c].dep}]
+	return r.table.gap(r.graph.nodes[b].dep, r.graph.nodes[c].dep)
 }
 
 // PathShares gives, for each call, the share of the time of the route's requests

@@ -34,13 +34,17 @@ type protocols struct{ calls, safe, reads, http, grpc int }
 
 func (p *protocols) learn(c protocol) {
 	p.calls++
-	for _, n := range []struct {
-		is bool
-		to *int
-	}{{c.safe, &p.safe}, {c.read, &p.reads}, {c.http, &p.http}, {c.grpc, &p.grpc}} {
-		if n.is {
-			*n.to++
-		}
+	if c.safe {
+		p.safe++
+	}
+	if c.read {
+		p.reads++
+	}
+	if c.http {
+		p.http++
+	}
+	if c.grpc {
+		p.grpc++
 	}
 }
 

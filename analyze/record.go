@@ -95,7 +95,7 @@ func (a *Analysis) record(r *request, g *record) {
 	if r.deadline != nil {
 		g.limited, g.budget = true, r.deadline.budget
 	}
-	calls := r.settled()
+	calls := r.settled(make([]*call, 0, len(r.calls)))
 	for k := range r.calls {
 		if c := &r.calls[k]; c.unfinished {
 			g.open++
@@ -103,7 +103,7 @@ func (a *Analysis) record(r *request, g *record) {
 		}
 	}
 	order := &r.table.order
-	nodes := order.number(calls, nil, false)
+	nodes := order.nodes.number(calls, nil, false)
 	for k := range r.calls {
 		if c := &r.calls[k]; !c.unfinished {
 			g.pieces = append(g.pieces, newPiece(c, nodes[len(g.pieces)]))

@@ -114,8 +114,10 @@ func (a *Analysis) newReplayer(o *ReplayOptions) (*replayer, error) {
 
 // visit gives every request, decided, to do. It is valid during the visit only.
 func (r *replayer) visit(do func(q *request)) {
+	var ch chain
 	r.a.each(func(q *request) {
-		r.a.decide(q, r.a.chainOf(q))
+		r.a.chainOf(q, &ch)
+		r.a.decide(q, &ch)
 		do(q)
 	})
 }
@@ -191,7 +193,7 @@ func (t survivals) of(dep int32) *survival {
 	return t.byDep[dep]
 }
 
-func (r *replayer) weightOf(dep int32) time.Duration { return r.a.weight(dep) }
+func (r *replayer) weightOf(dep int32) time.Duration { return r.a.deps[dep].weight }
 
 // setScenarios makes the plans of the scenario that was asked for, and of each
 // value of the sweep.

@@ -168,7 +168,7 @@ func (r *replayer) report() *ReplayReport {
 // calls reports whether requests of the route call a dependency that a name
 // matches.
 func (t *replayRoute) calls(r *replayer, name string) bool {
-	return slices.ContainsFunc(t.table.order.list, func(n routeNode) bool { return r.a.deps[n.dep].name.matches(name) })
+	return slices.ContainsFunc(t.table.order.nodes.list, func(n routeNode) bool { return r.a.deps[n.dep].name.matches(name) })
 }
 
 func (t *replayRoute) finish(a *Analysis) ReplayRoute {

@@ -52,7 +52,8 @@ type request struct {
 	// Filled when all requests are known.
 	table   *routeTable
 	ended   Ended
-	skipped []skip // inferred: usual calls that were not made
+	skipped []skip  // inferred: usual calls that were not made
+	awaited []*call // of calls: see awaitedCalls; nil: not listed yet
 }
 
 // A role says what a request is to its trace.

@@ -1,7 +1,5 @@
 package analyze
 
-import "time"
-
 // maxRows is how many routes, and how many dependencies, are told apart: each takes
 // about 10 kB. A dump with more names than that (ids in names of services, say) has
 // one more row of each for all the rest.
@@ -23,8 +21,7 @@ func (a *Analysis) tableOf(r *request) *routeTable {
 	}
 	t := a.routeOf[key]
 	if t == nil {
-		t = &routeTable{key: key, index: map[uint64]int32{}, gaps: map[[2]int32]*Sample{},
-			gap: map[[2]int32]time.Duration{}, caps: map[int32]*Sample{}}
+		t = &routeTable{key: key}
 		a.routeOf[key] = t
 		a.routes = append(a.routes, t)
 	}

@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"slices"
 	"sort"
 	"time"
 )
@@ -42,7 +41,7 @@ func (a *Analysis) hedge(r *request) {
 		if d.p95 == nil || c.messaging || c.unfinished || !c.awaited {
 			continue
 		}
-		if !slices.ContainsFunc(r.calls[:k], func(b call) bool { return b.dep == c.dep }) {
+		if !r.callsBefore(k, c.dep) {
 			h.due.add(r.weight)
 		}
 		took := c.end - c.start
@@ -63,9 +62,23 @@ func (a *Analysis) hedge(r *request) {
 // request past its deadline all the same.
 func (r *request) heldBeside(c *call) bool {
 	by := r.deadline.budget - r.tail
-	return slices.ContainsFunc(r.calls, func(b call) bool {
-		return b.span != c.span && b.awaited && b.end > by && b.start < c.end && c.start < b.end
-	})
+	for k := range r.calls {
+		b := &r.calls[k]
+		if b.span != c.span && b.awaited && b.end > by && b.start < c.end && c.start < b.end {
+			return true
+		}
+	}
+	return false
+}
+
+// callsBefore reports whether a call before call k goes to the dependency.
+func (r *request) callsBefore(k int, dep int32) bool {
+	for i := range r.calls[:k] {
+		if r.calls[i].dep == dep {
+			return true
+		}
+	}
+	return false
 }
 
 // plan says what a second copy would do; nil: the p95 is not known.

@@ -329,7 +329,7 @@ func (w *requestWriter) call(r *request, c *call) {
 	w.number(c.position - r.position)
 	w.time(c.start)
 	w.time(c.end - c.start)
-	w.b = append(w.b, outcomeNumber[c.outcome])
+	w.b = append(w.b, byte(c.outcome.number()))
 	if c.path != 0 {
 		w.time(c.path)
 	}
@@ -355,7 +355,7 @@ func (w *requestWriter) call(r *request, c *call) {
 			w.span(a.span)
 			w.time(a.start - c.start)
 			w.time(a.end - a.start)
-			w.b = append(w.b, outcomeNumber[a.outcome])
+			w.b = append(w.b, byte(a.outcome.number()))
 		}
 		if a.code != "" {
 			w.text(a.code)
@@ -393,15 +393,6 @@ func (w *requestWriter) call(r *request, c *call) {
 		}
 	}
 }
-
-// outcomeNumber is the place of each outcome in Outcomes.
-var outcomeNumber = func() map[Outcome]byte {
-	m := map[Outcome]byte{}
-	for i, o := range Outcomes {
-		m[o] = byte(i)
-	}
-	return m
-}()
 
 // A requestReader reads stored traces. What cannot be read, since it is none of ours,
 // is zero and sets wrong; reading then comes to an end.

@@ -16,9 +16,9 @@ import (
 // forgotten are the fields that only traced needs, and those that are filled when
 // all requests are known.
 var forgotten = cmp.Options{
-	cmpopts.IgnoreFields(request{}, "entry", "number", "table", "ended", "skipped"),
+	cmpopts.IgnoreFields(request{}, "entry", "number", "table", "ended", "skipped", "awaited"),
 	cmpopts.IgnoreFields(grounds{}, "written"),
-	cmpopts.IgnoreFields(call{}, "peer", "rules", "at", "met", "dep", "node", "reserve", "before", "timeout", "findings"),
+	cmpopts.IgnoreFields(call{}, "peer", "rules", "at", "met", "dep", "node", "reserve", "before", "findings"),
 	cmpopts.IgnoreFields(attempt{}, "how", "at", "server", "rules"),
 	cmpopts.IgnoreFields(deadline{}, "at", "rule", "own", "origin", "wrote"),
 	cmpopts.IgnoreFields(phaseInterval{}, "rule"),

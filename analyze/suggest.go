@@ -243,7 +243,7 @@ func (a *Analysis) suggestRoute(r *Route, t *routeTable, k *routeSketch) *Sugges
 		Recorded: valueOf(&k.recorded, P50), Inherited: valueOf(&k.inherited, P50), Reserve: valueOf(&t.tails, P99),
 		Inferred: k.infer(), own: k.own, total: k.total, graph: k.graph.graph(t)}
 	for _, n := range s.graph.nodes {
-		s.path = append(s.path, k.path[t.index[n.key()]])
+		s.path = append(s.path, k.path[t.index.find(n.routeNode)])
 	}
 	if k.recorded.N() > 0 {
 		s.Least, s.Most = &k.least, &k.most

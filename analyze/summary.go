@@ -23,7 +23,7 @@ type depTable struct {
 	attempts      int
 	hidden        int // resends that spans hide inside
 	hedges        int
-	outcomes      map[Outcome]int
+	outcomes      [len(Outcomes)]int // of attempts, and calls that were skipped
 	onPath        int
 	path          time.Duration
 	hint          string // service.criticality of the callee; "fallback": something else was done instead of a failed call
@@ -47,13 +47,14 @@ type depTable struct {
 	deadlines           bool  // some call had a deadline, without which neither is known
 
 	minimum, minimumInForce *time.Duration
+	weight                  time.Duration // what a call ahead adds to a reserve: the minimum of a required dependency, where it is known
 	ceiling, ceilingInForce *time.Duration
 	capped                  bool
 	misfits                 []routeKey // routes whose deadline leaves less than the minimum
 }
 
 func (a *Analysis) newDep(name dependency) *depTable {
-	d := &depTable{name: name, required: true, falseTimeouts: FalseTimeoutsRequired, outcomes: map[Outcome]int{}}
+	d := &depTable{name: name, required: true, falseTimeouts: FalseTimeoutsRequired}
 	if d.rule = a.opts.Policy.Rule(name.caller, name.callee, name.operation); d.rule != nil {
 		d.required, d.falseTimeouts = d.rule.Required, d.rule.FalseTimeouts
 	}
@@ -95,7 +96,7 @@ func (d *depTable) learn(r *request, k int) {
 		if t.unfinished {
 			outcome = Unfinished
 		}
-		d.outcomes[outcome]++
+		d.outcomes[outcome.number()]++
 		if t.hedge {
 			d.hedges++
 		}
@@ -110,9 +111,7 @@ func (d *depTable) learn(r *request, k int) {
 			continue
 		}
 		switch {
-		case outcome.Answered():
-			fallthrough
-		case outcome.Cut(), outcome == CancelledRace:
+		case outcome.Answered(), outcome.Cut(), outcome == CancelledRace:
 			d.latency.add(t.class, t.took, t.weight)
 			if t.class == answered && !outcome.Answered() {
 				d.ranOn.add(answered, t.took, t.weight)
@@ -175,6 +174,9 @@ func (d *depTable) survey(r *request, k int) {
 // learnPhases adds what is known of connecting. An attempt that was cut while
 // connecting, or waiting for the pool, took longer than it shows.
 func (d *depTable) learnPhases(t *attempt, outcome Outcome) {
+	if t.phases.none() {
+		return
+	}
 	pool, waited := t.phases.length(func(p part) bool { return p == poolPart })
 	connect, opened := t.phases.length(part.opening)
 	// until gives the class of a phase, in which an attempt of the outcome was cut.
@@ -253,7 +255,7 @@ func (s *summary) add(r *request) {
 	}
 	s.requests++
 	for _, k := range r.skipped {
-		s.a.deps[k.dep].outcomes[Skipped]++
+		s.a.deps[k.dep].outcomes[Skipped.number()]++
 	}
 	t := s.routes[r.table]
 	if t == nil {
@@ -405,7 +407,7 @@ func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
 
 func (a *Analysis) finishDep(t *depTable) Dependency {
 	d := Dependency{Caller: t.name.caller, Callee: t.name.callee, Operation: t.name.operation, Split: a.split(t.name.split), Calls: t.calls, Attempts: t.attempts,
-		Outcomes: t.outcomes, OnPath: t.onPath, Path: t.path, Latency: t.latency.Latency(),
+		Outcomes: map[Outcome]int{}, OnPath: t.onPath, Path: t.path, Latency: t.latency.Latency(),
 		Minimum: t.minimum, Ceiling: t.ceiling, Warnings: []Warning{}, DoesNotFit: []string{}}
 	if a.opts.Policy != nil {
 		d.Required = &t.required
@@ -433,7 +435,12 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 	if t.deadlines {
 		d.FalseTimeouts, d.LateAnyway = &t.falseCuts, &t.lateCuts
 	}
-	for o, n := range t.outcomes {
+	for i, n := range t.outcomes {
+		if n == 0 {
+			continue
+		}
+		o := Outcomes[i]
+		d.Outcomes[o] = n
 		switch {
 		case o == OutcomeOK:
 			d.OK += n

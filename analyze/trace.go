@@ -22,9 +22,9 @@ func (a *Analysis) Views(trace *ingest.Trace) []View {
 		var ch chain
 		if table := a.routeOf[r.key()]; table != nil && !r.loose() && !r.broken {
 			r.table = table
-			ch = a.plan(r)
+			a.plan(r, &ch)
 		}
-		a.decide(r, ch)
+		a.decide(r, &ch)
 		r.mark(a.find(r))
 	}
 	var views []View
@@ -125,7 +125,7 @@ func (a *Analysis) viewCall(r *request, c *call, offset time.Duration) ViewCall 
 	span := c.span
 	v := ViewCall{Span: &span, Service: r.service, Callee: c.to.callee, Operation: c.to.operation, Required: a.requiredness(c.dep),
 		Start: c.start + offset, End: c.end + offset, Outcome: c.outcome, Attempts: len(c.attempts), Minimum: a.deps[c.dep].minimumInForce,
-		Timeout: c.timeout, Path: c.path, Findings: append([]FindingCode{}, c.findings...)}
+		Timeout: a.timeoutOf(r, c, c.start), Path: c.path, Findings: append([]FindingCode{}, c.findings...)}
 	if c.unfinished && c.winner < 0 {
 		v.Outcome = Unfinished
 	}

@@ -23,10 +23,47 @@ type routeNode struct {
 	nth int32 // from 0
 }
 
-// key is the node as a number, which maps hash faster.
-func (n routeNode) key() uint64 { return uint64(uint32(n.dep))<<32 | uint64(uint32(n.nth)) }
+// A nodeList numbers the nodes of a route.
+type nodeList struct {
+	numbering
+	list []routeNode // by number
+}
 
-// A routeTable is what all requests of a route show together.
+// number appends the node of each call to nodes: the n-th call to a dependency. Nodes
+// beyond maxNodes are not tracked: -1; grow adds nodes that are new.
+func (l *nodeList) number(calls []*call, nodes []int32, grow bool) []int32 {
+	const few = 16 // looking back costs less than a map
+	var count map[int32]int32
+	if len(calls) > few {
+		count = make(map[int32]int32, len(calls))
+	}
+	for i, c := range calls {
+		node := routeNode{dep: c.dep}
+		if count == nil {
+			for _, before := range calls[:i] {
+				if before.dep == c.dep {
+					node.nth++
+				}
+			}
+		} else {
+			node.nth = count[c.dep]
+			count[c.dep]++
+		}
+		n := l.find(node)
+		if n < 0 && grow && len(l.list) < maxNodes {
+			n = l.add(pairKey(node.dep, node.nth))
+			l.list = append(l.list, node)
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+// find is the number of a node; -1: it has none.
+func (l *nodeList) find(n routeNode) int32 { return l.numbering.find(pairKey(n.dep, n.nth)) }
+
+// A routeTable is what all requests of a route show together. One goroutine at a time
+// adds to it.
 type routeTable struct {
 	key       routeKey
 	requests  int // all that count
@@ -35,17 +72,43 @@ type routeTable struct {
 	tails     Sample
 	tail      time.Duration // in force: the policy's reserve, else p99 of tails; 0 where neither is known
 	tailKnown bool
-	index     map[uint64]int32 // by routeNode.key
-	nodes     []nodeTable
-	full      bool                       // more nodes than are tracked
-	gaps      map[[2]int32]*Sample       // own work between two dependencies, by immediate successors in ok requests
-	gap       map[[2]int32]time.Duration // their medians
+	index     nodeList        // of nodes
+	nodes     []nodeTable     // by number
+	usual     []int32         // nodes that at least half of its ok requests hold, three or more
+	full      bool            // more nodes than are tracked
+	pairs     numbering       // of dependencies that follow each other immediately in ok requests
+	gaps      []*gapTable     // by pair; nil once medians are known
+	between   []time.Duration // by pair: the median of its gaps
 	group     groupTable
-	median    time.Duration     // of tails; 0 where it is not known
-	caps      map[int32]*Sample // by dependency: what each deadline left its tightest call; negative counts as 0
-	order     order             // of its calls, by all its requests
-	owns      Sample            // own time on the path of ok requests
-	own       *time.Duration    // its median; nil: not known
+	median    time.Duration  // of tails; 0 where it is not known
+	capped    numbering      // dependencies
+	caps      []*capTable    // by number of capped; nil once ceilings are known
+	order     order          // of its calls, by all its requests
+	owns      Sample         // own time on the path of ok requests
+	own       *time.Duration // its median; nil: not known
+	room      routeRoom
+}
+
+// A gapTable collects the own work between two dependencies.
+type gapTable struct {
+	Sample
+	after int // the call, counted over all requests, after which it was added to last
+}
+
+// A capTable collects what each deadline left the tightest call of its request to a
+// dependency; negative counts as 0.
+type capTable struct {
+	Sample
+	dep  int32
+	left time.Duration // what the request at hand leaves
+	open bool          // it leaves something
+}
+
+// A routeRoom is memory that one request of a route leaves to the next.
+type routeRoom struct {
+	nodes []int32
+	caps  []*capTable
+	calls int // seen so far
 }
 
 // A nodeTable counts one node over the ok requests of its route.
@@ -73,13 +136,20 @@ func (t *routeTable) usuallyAfter(c, d int32) bool {
 
 // awaitedCalls are the calls of a request that it waited for, by start.
 func (r *request) awaitedCalls() []*call {
-	list := make([]*call, 0, len(r.calls))
+	if r.awaited == nil {
+		r.await(make([]*call, 0, len(r.calls)))
+	}
+	return r.awaited
+}
+
+// await lists the awaited calls in the memory given.
+func (r *request) await(list []*call) {
 	for k := range r.calls {
 		if c := &r.calls[k]; c.awaited && !c.unfinished {
 			list = append(list, c)
 		}
 	}
-	return list
+	r.awaited = list
 }
 
 // learn adds a request to its route's table. Requests come in a fixed order, so
@@ -114,24 +184,21 @@ func (t *routeTable) learn(r *request) {
 	}
 	for i, c := range calls {
 		from, to := successors(calls, i)
-		seen := map[int32]bool{}
+		t.room.calls++
 		for _, d := range calls[from:to] {
-			if pair := [2]int32{c.dep, d.dep}; !seen[d.dep] {
-				seen[d.dep] = true
-				if t.gaps[pair] == nil {
-					t.gaps[pair] = new(Sample)
-				}
-				t.gaps[pair].add(answered, d.start-c.end, r.weight)
+			if g := t.gapOf(c.dep, d.dep); g.after != t.room.calls {
+				g.after = t.room.calls
+				g.add(answered, d.start-c.end, r.weight)
 			}
 		}
 		if c.node < 0 {
 			continue
 		}
+		n := &t.nodes[c.node]
 		for _, d := range calls[from:] {
 			if d.node < 0 {
 				continue
 			}
-			n := &t.nodes[c.node]
 			if missing := int(d.node) + 1 - len(n.after); missing > 0 {
 				n.after = append(n.after, make([]int32, missing)...)
 			}
@@ -140,37 +207,65 @@ func (t *routeTable) learn(r *request) {
 	}
 }
 
+func (t *routeTable) gapOf(c, d int32) *gapTable {
+	n := t.pairs.add(pairKey(c, d))
+	if int(n) == len(t.gaps) {
+		t.gaps = append(t.gaps, new(gapTable))
+	}
+	return t.gaps[n]
+}
+
+// gap is the median own work between two dependencies; 0 where it is not known.
+func (t *routeTable) gap(c, d int32) time.Duration {
+	n := t.pairs.find(pairKey(c, d))
+	if n < 0 {
+		return 0
+	}
+	return t.between[n]
+}
+
+func (t *routeTable) capOf(dep int32) *capTable {
+	n := t.capped.add(uint64(dep))
+	if int(n) == len(t.caps) {
+		t.caps = append(t.caps, &capTable{dep: dep})
+	}
+	return t.caps[n]
+}
+
+// settle decides what is usual, once all requests are known.
+func (t *routeTable) settle() {
+	t.own = t.owns.Point(P50)
+	tails := t.tails.estimates(P50, P99)
+	if p := tails[1].Point; p != nil {
+		t.tail, t.tailKnown = *p, true
+	}
+	if p := tails[0].Point; p != nil {
+		t.median = *p
+	}
+	t.group.choose()
+	t.between = make([]time.Duration, len(t.gaps))
+	for i, g := range t.gaps {
+		if p := g.Point(P50); p != nil {
+			t.between[i] = *p
+		}
+	}
+	t.gaps = nil
+	for n := range t.nodes {
+		if h := t.nodes[n].holds; h >= 3 && 2*h >= t.ok {
+			t.usual = append(t.usual, int32(n))
+		}
+	}
+}
+
 // number gives the calls their nodes; grow adds nodes that are new.
 func (t *routeTable) number(calls []*call, grow bool) {
-	const few = 16 // looking back costs less than a map
-	var count map[int32]int32
-	if len(calls) > few {
-		count = map[int32]int32{}
+	t.room.nodes = t.index.number(calls, t.room.nodes[:0], grow)
+	for i, n := range t.room.nodes {
+		calls[i].node = n
+		t.full = t.full || grow && n < 0
 	}
-	for i, c := range calls {
-		key := routeNode{dep: c.dep}
-		if count == nil {
-			for _, before := range calls[:i] {
-				if before.dep == c.dep {
-					key.nth++
-				}
-			}
-		} else {
-			key.nth = count[c.dep]
-			count[c.dep]++
-		}
-		n, ok := t.index[key.key()]
-		switch {
-		case ok:
-		case grow && len(t.nodes) < maxNodes:
-			n = int32(len(t.nodes))
-			t.index[key.key()] = n
-			t.nodes = append(t.nodes, nodeTable{routeNode: key})
-		default:
-			n = -1
-			t.full = t.full || grow
-		}
-		c.node = n
+	for _, n := range t.index.list[len(t.nodes):] {
+		t.nodes = append(t.nodes, nodeTable{routeNode: n})
 	}
 }
 
@@ -178,7 +273,10 @@ func (t *routeTable) number(calls []*call, grow bool) {
 // calls[i] with none wholly between. calls[from:] all begin after it.
 func successors(calls []*call, i int) (from, to int) {
 	end := calls[i].end
-	from = max(i+1, sort.Search(len(calls), func(k int) bool { return calls[k].start >= end }))
+	from = i + 1
+	if from < len(calls) && calls[from].start < end { // most begin one after the other
+		from += sort.Search(len(calls)-from, func(k int) bool { return calls[from+k].start >= end })
+	}
 	if from >= len(calls) {
 		return from, from
 	}
@@ -189,10 +287,12 @@ func successors(calls []*call, i int) (from, to int) {
 	return from, to
 }
 
-// A chain is what a request's calls still had ahead of them.
+// A chain is what a request's calls still had ahead of them. Its memory serves one
+// request after the other.
 type chain struct {
 	value  []time.Duration // V, by call of awaitedCalls
 	absent []absence       // usual nodes that the request does not hold, in the order they would have come
+	byEnd  []*call
 }
 
 // An absence is a usual node that a request does not hold.
@@ -206,17 +306,16 @@ type absence struct {
 //
 //	reserve(c) = tail + max over d ahead of c (between(c, d) + V(d))
 //	V(d)       = weight(d) + max over e ahead of d (between(d, e) + V(e))
-//	before(c)  = max over e that ended before c began (before(e) + weight(e))
 //
 // weight is the minimum of a required call and 0 of an optional one; between
 // the median own work between the two dependencies. Ahead of a call is what
 // began after it ended, and what is absent here but usually does.
-func (a *Analysis) plan(r *request) chain {
+func (a *Analysis) plan(r *request, ch *chain) {
 	t := r.table
 	calls := r.awaitedCalls()
 	t.number(calls, false)
-	ch := chain{value: make([]time.Duration, len(calls)), absent: t.absent(calls)}
-	between := func(c, d int32) time.Duration { return t.gap[[2]int32{c, d}] }
+	ch.value = again(&ch.value, len(calls))
+	ch.findAbsent(t, calls)
 
 	// From the last to the first, absent nodes where they would have come.
 	i, k := len(calls), len(ch.absent)
@@ -228,77 +327,99 @@ func (a *Analysis) plan(r *request) chain {
 			dep := t.nodes[n].dep
 			for _, m := range ch.absent[k+1:] {
 				if t.usuallyAfter(n, m.node) {
-					longest = max(longest, between(dep, t.nodes[m.node].dep)+m.value)
+					longest = max(longest, t.gap(dep, t.nodes[m.node].dep)+m.value)
 				}
 			}
 			for j := i; j < len(calls); j++ {
 				if c := calls[j]; c.node >= 0 && t.usuallyAfter(n, c.node) {
-					longest = max(longest, between(dep, c.dep)+ch.value[j])
+					longest = max(longest, t.gap(dep, c.dep)+ch.value[j])
 				}
 			}
-			ch.absent[k].value = a.weight(dep) + longest
+			ch.absent[k].value = a.deps[dep].weight + longest
 			continue
 		}
 		i--
 		c := calls[i]
 		from, to := successors(calls, i)
 		for j := from; j < to; j++ {
-			longest = max(longest, between(c.dep, calls[j].dep)+ch.value[j])
+			longest = max(longest, t.gap(c.dep, calls[j].dep)+ch.value[j])
 		}
 		if c.node >= 0 {
 			for _, m := range ch.absent[k:] {
 				if t.usuallyAfter(c.node, m.node) {
-					longest = max(longest, between(c.dep, t.nodes[m.node].dep)+m.value)
+					longest = max(longest, t.gap(c.dep, t.nodes[m.node].dep)+m.value)
 				}
 			}
 		}
-		ch.value[i] = a.weight(c.dep) + longest
+		ch.value[i] = a.deps[c.dep].weight + longest
 		c.reserve = t.tail + longest
-	}
-
-	byEnd := slices.Clone(calls)
-	slices.SortStableFunc(byEnd, func(x, y *call) int { return cmp.Compare(x.end, y.end) })
-	longest, next := time.Duration(0), 0
-	for _, c := range calls {
-		for next < len(byEnd) && byEnd[next].end <= c.start && byEnd[next] != c {
-			longest = max(longest, byEnd[next].before+a.weight(byEnd[next].dep))
-			next++
-		}
-		c.before = longest
 	}
 	for k := range r.calls {
 		if c := &r.calls[k]; !c.awaited || c.unfinished {
 			c.reserve = t.tail
 		}
 	}
-	return ch
 }
 
-// absent lists the usual nodes of the route that none of the calls is: those
-// that at least half of its ok requests hold, three or more.
-func (t *routeTable) absent(calls []*call) (list []absence) {
-	held := make([]bool, len(t.nodes))
+// findAbsent lists the usual nodes of the route that none of the calls is.
+func (ch *chain) findAbsent(t *routeTable, calls []*call) {
+	ch.absent = ch.absent[:0]
+	var held bitset
 	for _, c := range calls {
 		if c.node >= 0 {
-			held[c.node] = true
+			held.add(int(c.node))
 		}
 	}
-	for n := range t.nodes {
-		if h := t.nodes[n].holds; held[n] || h < 3 || 2*h < t.ok {
+	for _, n := range t.usual {
+		if held.has(int(n)) {
 			continue
 		}
-		miss := absence{node: int32(n)}
+		miss := absence{node: n}
 		for _, c := range calls {
-			if c.node >= 0 && t.usuallyAfter(c.node, miss.node) {
+			if c.node >= 0 && t.usuallyAfter(c.node, n) {
 				miss.at = max(miss.at, c.end)
 			}
 		}
-		list = append(list, miss)
+		ch.absent = append(ch.absent, miss)
 	}
-	slices.SortFunc(list, func(x, y absence) int {
-		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(t.nodes[x.node].mean(), t.nodes[y.node].mean()), cmp.Compare(x.node, y.node))
-	})
-	return list
+	if len(ch.absent) > 1 {
+		slices.SortFunc(ch.absent, func(x, y absence) int {
+			return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(t.nodes[x.node].mean(), t.nodes[y.node].mean()), cmp.Compare(x.node, y.node))
+		})
+	}
+}
+
+// leaveCaps notes what the deadline of a planned request leaves its calls, of those to
+// one dependency the tightest:
+//
+//	left(c)   = deadline - reserve(c) - before(c)
+//	before(c) = max over e that ended before c began (before(e) + weight(e))
+func (a *Analysis) leaveCaps(r *request, ch *chain) {
+	t, calls := r.table, r.awaitedCalls()
+	ch.byEnd = append(ch.byEnd[:0], calls...)
+	slices.SortStableFunc(ch.byEnd, func(x, y *call) int { return cmp.Compare(x.end, y.end) })
+	t.room.caps = t.room.caps[:0]
+	longest, next := time.Duration(0), 0
+	for _, c := range calls {
+		for next < len(ch.byEnd) && ch.byEnd[next].end <= c.start && ch.byEnd[next] != c {
+			longest = max(longest, ch.byEnd[next].before+a.deps[ch.byEnd[next].dep].weight)
+			next++
+		}
+		c.before = longest
+		left := r.deadline.budget - c.reserve - c.before
+		p := t.capOf(c.dep)
+		switch {
+		case !p.open:
+			p.open, p.left = true, left
+			t.room.caps = append(t.room.caps, p)
+		case left < p.left:
+			p.left = left
+		}
+	}
+	for _, p := range t.room.caps {
+		p.add(answered, p.left, r.weight)
+		p.open = false
+	}
 }
 
 // A skip is a usual call that was not made, since the time left was below its
@@ -313,21 +434,27 @@ type skip struct {
 // findSkipped infers which usual calls a request with a deadline skipped. A
 // request that failed is only looked at if all its calls were answered: else
 // the failure may be why they are absent.
-func (a *Analysis) findSkipped(r *request, ch chain) {
+func (a *Analysis) findSkipped(r *request, ch *chain) {
 	r.skipped = nil
-	if r.deadline == nil {
-		return
-	}
-	if r.failed && slices.ContainsFunc(r.calls, func(c call) bool { return !c.outcome.Answered() }) {
+	if r.deadline == nil || len(ch.absent) == 0 || r.failed && !r.allAnswered() {
 		return
 	}
 	for _, miss := range ch.absent {
 		dep := r.table.nodes[miss.node].dep
-		s := skip{dep: dep, at: miss.at, reserve: r.table.tail + miss.value - a.weight(dep)}
-		timeout, minimum := a.timeout(dep, r.deadline.budget-s.at, s.reserve), a.deps[dep].minimumInForce
-		if timeout != nil && minimum != nil && *timeout < *minimum {
-			s.timeout = *timeout
+		s := skip{dep: dep, at: miss.at, reserve: r.table.tail + miss.value - a.deps[dep].weight}
+		minimum, known := a.deps[dep].minimumInForce, false
+		if s.timeout, known = a.timeout(dep, r.deadline.budget-s.at, s.reserve); known && minimum != nil && s.timeout < *minimum {
 			r.skipped = append(r.skipped, s)
 		}
 	}
+}
+
+// allAnswered reports whether all calls of a request were answered.
+func (r *request) allAnswered() bool {
+	for k := range r.calls {
+		if !r.calls[k].outcome.Answered() {
+			return false
+		}
+	}
+	return true
 }

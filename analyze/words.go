@@ -1,6 +1,10 @@
 package analyze
 
-import "overrun/ingest"
+import (
+	"slices"
+
+	"overrun/ingest"
+)
 
 // A Source says where a deadline came from.
 type Source string
@@ -33,6 +37,9 @@ const (
 // Outcomes lists all outcomes in the order reports show them.
 var Outcomes = [...]Outcome{OutcomeOK, NoData, Failure, Refused, ConnectError, ConnectTimeout,
 	PoolTimeout, ReadTimeout, CancelledRace, CancelledCaller, Skipped, Unfinished}
+
+// number is the place of an outcome in Outcomes.
+func (o Outcome) number() int { return slices.Index(Outcomes[:], o) }
 
 // Cut reports whether the caller stopped waiting: the three timeouts and
 // cancelled-caller.
