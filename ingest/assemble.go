@@ -26,9 +26,8 @@ type assembly struct {
 	trace Trace
 	spans []Span
 	keys  []orderKey
-	order []int32
 	roots []int32
-	byID  []idAt
+	links linker
 	notes []TraceNote
 }
 
@@ -36,27 +35,43 @@ type assembly struct {
 type orderKey struct {
 	start time.Duration
 	id    uint64
-	at    int32
+	at    int32 // where the span is to be found
+	timed bool  // whether start is known
 }
 
 // assemble builds a trace; the steps are those of doc.go. It copies the spans
 // and writes to their events.
 func assemble(id TraceID, epoch int64, spans []Span, room *assembly) *Trace {
+	keys := room.open(len(spans))
+	for i := range spans {
+		keys[i] = spans[i].orderKey()
+		keys[i].at = int32(i)
+	}
+	origin := room.sort()
+	for i := range keys {
+		room.spans[i] = spans[keys[i].at]
+	}
+	return room.build(id, epoch, origin)
+}
+
+// open makes room for a trace of n spans and returns that for their keys.
+func (room *assembly) open(n int) []orderKey {
+	room.keys = slices.Grow(room.keys[:0], n)[:n]
+	room.spans = slices.Grow(room.spans[:0], n)[:n]
+	return room.keys
+}
+
+// build makes the trace of room.spans, which are sorted by (Start, ID) and
+// count from epoch. The earliest starts at origin.
+func (room *assembly) build(id TraceID, epoch int64, origin time.Duration) *Trace {
 	t := &room.trace
-	*t = Trace{ID: id, Epoch: epoch, Notes: room.notes[:0]}
-	origin := earliest(spans)
-	t.Epoch += int64(origin)
-	t.Spans = slices.Grow(room.spans[:0], len(spans))[:len(spans)]
-	room.spans = t.Spans
-	for i, at := range room.sort(spans, origin) {
-		t.Spans[i] = spans[at]
+	*t = Trace{ID: id, Epoch: epoch + int64(origin), Spans: room.spans, Notes: room.notes[:0]}
+	for i := range t.Spans {
 		t.Spans[i].place(origin)
 	}
 	sortTies(t.Spans)
 	t.dropCopies()
-	l := linker{Trace: t, byID: room.byID[:0]}
-	l.link()
-	room.byID = l.byID
+	room.links.link(t)
 	t.cutCycles()
 	t.noteSpans(room)
 	slices.SortFunc(t.Notes, compareNotes)
@@ -110,51 +125,41 @@ func (s *Span) placeTimes(origin time.Duration) {
 	}
 }
 
-// begin is the start of a span as far as one is known.
-func (s *Span) begin() (at time.Duration, known bool) {
-	switch {
-	case s.Defect&(NoStart|NoEnd) == NoStart|NoEnd:
-		return 0, false
-	case s.Defect&NoStart != 0:
-		return s.End, true
+// orderKey is the key of a span that is not in its place yet.
+func (s *Span) orderKey() orderKey {
+	k := orderKey{start: s.Start, id: binary.BigEndian.Uint64(s.ID[:]), timed: s.Defect&(NoStart|NoEnd) != NoStart|NoEnd}
+	if s.Defect&NoStart != 0 {
+		k.start = s.End
 	}
-	return s.Start, true
+	return k
 }
 
-func earliest(spans []Span) time.Duration {
-	first, some := time.Duration(math.MaxInt64), false
-	for i := range spans {
-		if at, known := spans[i].begin(); known {
-			first, some = min(first, at), true
+// sort sorts the keys by (start, id) and returns the earliest start. Only the
+// small keys are moved about. What has no start begins with the trace.
+func (room *assembly) sort() (origin time.Duration) {
+	first, untimed := time.Duration(math.MaxInt64), false
+	for i := range room.keys {
+		if k := &room.keys[i]; k.timed {
+			first = min(first, k.start)
+			origin = first
+		} else {
+			untimed = true
 		}
 	}
-	if !some {
-		return 0
-	}
-	return first
-}
-
-// sort returns the indexes of the spans sorted by (Start, ID). Only the small
-// keys are moved about.
-func (room *assembly) sort(spans []Span, origin time.Duration) []int32 {
-	keys := slices.Grow(room.keys[:0], len(spans))[:len(spans)]
-	for i := range spans {
-		s := &spans[i]
-		start, known := s.begin()
-		if !known {
-			start = origin
+	if untimed {
+		for i := range room.keys {
+			if k := &room.keys[i]; !k.timed {
+				k.start = origin
+			}
 		}
-		keys[i] = orderKey{start, binary.BigEndian.Uint64(s.ID[:]), int32(i)}
 	}
-	slices.SortFunc(keys, func(a, b orderKey) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.id, b.id))
+	slices.SortFunc(room.keys, func(a, b orderKey) int {
+		if a.start != b.start {
+			return cmp.Compare(a.start, b.start)
+		}
+		return cmp.Compare(a.id, b.id)
 	})
-	indexes := slices.Grow(room.order[:0], len(keys))[:len(keys)]
-	room.keys, room.order = keys, indexes
-	for i := range keys {
-		indexes[i] = keys[i].at
-	}
-	return indexes
+	return origin
 }
 
 // sortTies brings spans with equal (Start, ID) into the order of their
@@ -162,7 +167,7 @@ func (room *assembly) sort(spans []Span, origin time.Duration) []int32 {
 func sortTies(spans []Span) {
 	for from := 0; from < len(spans); {
 		to := from + 1
-		for to < len(spans) && spans[to].Start == spans[from].Start && spans[to].ID == spans[from].ID {
+		for to < len(spans) && spans[to].isTie(&spans[from]) {
 			to++
 		}
 		if to-from > 1 {
@@ -173,6 +178,8 @@ func sortTies(spans []Span) {
 		from = to
 	}
 }
+
+func (s *Span) isTie(other *Span) bool { return s.Start == other.Start && s.ID == other.ID }
 
 // compareSpans is a total order of all that a span holds but its parent index,
 // file and position. Versions of one span stand together, the finished before
@@ -238,9 +245,8 @@ func (t *Trace) dropCopies() {
 	finished := -1 // index of the first finished version of the span at n-1
 	for i := range t.Spans {
 		s := &t.Spans[i]
-		if s.ID != (SpanID{}) && n > 0 {
-			before := &t.Spans[n-1]
-			if compareSpans(before, s) == 0 {
+		if n > 0 && s.isTie(&t.Spans[n-1]) && s.ID != (SpanID{}) {
+			if compareSpans(&t.Spans[n-1], s) == 0 {
 				t.note(Duplicate, n-1, 0)
 				continue
 			}

@@ -1,27 +1,28 @@
 package ingest
 
 import (
-	"cmp"
 	"encoding/binary"
+	"math/bits"
+	"math/rand/v2"
 	"slices"
 )
 
 // A linker finds the parents of the spans of a trace, which are in their final
-// order.
+// order. The next trace may have its memory.
 type linker struct {
 	*Trace
-	byID   []idAt                // of spans with an id, sorted
+	byID   []idAt                // open addressing: an id lies in its slot or behind it
+	seed   uint64                // of the slots: nobody can choose ids that fall together
+	next   []int32               // by span: the next with its id, -1: none
 	shared map[SpanID]*claimants // ids that several spans have, once asked for
 }
 
-// An idAt is an id as a number, which compares in one step, and the index of a
-// span that has it.
+// An idAt is an id as a number, which compares in one step, and the index of the
+// first span that has it. The id 0 is none.
 type idAt struct {
 	id uint64
 	at int32
 }
-
-func compareIDs(a, b idAt) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.at, b.at)) }
 
 // claimants are the spans that share an id, seen as parents.
 type claimants struct {
@@ -31,13 +32,14 @@ type claimants struct {
 	byService map[string]int32 // the same among those of a service
 }
 
-// link sets Parent of all spans.
+// link sets Parent of all spans of the trace.
 //
 // Where several spans have the parent's id, a SERVER or CONSUMER belongs to
 // the CLIENT or PRODUCER among them, anything else to a span of its own
 // service, to the SERVER if there is one. In Zipkin both sides of a call share
 // an id: a SERVER is then the child of the CLIENT with its own id.
-func (l *linker) link() {
+func (l *linker) link(t *Trace) {
+	l.Trace, l.shared = t, nil
 	l.index()
 	for i := range l.Spans {
 		s := &l.Spans[i]
@@ -61,52 +63,57 @@ func (l *linker) link() {
 }
 
 func (l *linker) index() {
-	l.byID = slices.Grow(l.byID, len(l.Spans))
-	for i := range l.Spans {
-		if id := binary.BigEndian.Uint64(l.Spans[i].ID[:]); id != 0 {
-			l.byID = append(l.byID, idAt{id, int32(i)})
+	size := 1 << bits.Len(uint(2*len(l.Spans)))
+	l.byID = slices.Grow(l.byID[:0], size)[:size]
+	clear(l.byID)
+	l.next = slices.Grow(l.next[:0], len(l.Spans))[:len(l.Spans)]
+	l.seed = rand.Uint64()
+	for i := len(l.Spans) - 1; i >= 0; i-- {
+		id := l.Spans[i].ID
+		if id == (SpanID{}) {
+			continue
 		}
+		slot := l.slot(id)
+		l.next[i] = slot.at
+		if slot.id == 0 {
+			l.next[i] = -1
+		}
+		*slot = idAt{binary.BigEndian.Uint64(id[:]), int32(i)}
 	}
-	slices.SortFunc(l.byID, compareIDs)
 }
 
-// find returns the spans with the id, in order.
-func (l *linker) find(id SpanID) []idAt {
+// slot returns where an id that is not 0 is, or would be.
+func (l *linker) slot(id SpanID) *idAt {
 	want := binary.BigEndian.Uint64(id[:])
-	from, _ := slices.BinarySearchFunc(l.byID, idAt{want, 0}, compareIDs)
-	to := from
-	for to < len(l.byID) && l.byID[to].id == want {
-		to++
+	for at := mix(want, l.seed); ; at++ {
+		if slot := &l.byID[at%uint64(len(l.byID))]; slot.id == want || slot.id == 0 {
+			return slot
+		}
 	}
-	return l.byID[from:to]
 }
 
 func (l *linker) parent(child *Span) int32 {
-	if c, ok := l.shared[child.ParentID]; ok {
-		return c.choose(child)
-	}
-	found := l.find(child.ParentID)
-	switch len(found) {
-	case 0:
+	slot := l.slot(child.ParentID)
+	switch {
+	case slot.id == 0:
 		return -1
-	case 1:
-		return found[0].at
+	case l.next[slot.at] < 0:
+		return slot.at
 	}
 	return l.claimants(child.ParentID).choose(child)
 }
 
 // claimants returns nil if fewer than two spans have the id.
 func (l *linker) claimants(id SpanID) *claimants {
+	slot := l.slot(id)
+	if slot.id == 0 || l.next[slot.at] < 0 {
+		return nil
+	}
 	if c, ok := l.shared[id]; ok {
 		return c
 	}
-	found := l.find(id)
-	if len(found) < 2 {
-		return nil
-	}
 	c := &claimants{caller: -1, client: -1, any: -1, byService: make(map[string]int32)}
-	for _, f := range found {
-		at := f.at
+	for at := slot.at; at >= 0; at = l.next[at] {
 		s := &l.Spans[at]
 		if c.caller < 0 && (s.Kind == Client || s.Kind == Producer) {
 			c.caller = at
@@ -140,8 +147,16 @@ func (c *claimants) choose(child *Span) int32 {
 }
 
 // cutCycles cuts the link of the earliest span of each cycle. Every span is
-// walked over twice at most.
+// walked over twice at most. Where every parent stands before its children there
+// is none.
 func (t *Trace) cutCycles() {
+	late := false
+	for i := range t.Spans {
+		late = late || t.Spans[i].Parent >= int32(i)
+	}
+	if !late {
+		return
+	}
 	const (
 		done = -1
 		new  = 0

@@ -392,8 +392,26 @@ func header(b []byte) (p recordKey, size int) {
 	return p, width + int(n)
 }
 
-// span reads the record that b begins with into s, which is zero.
+// packedKey is the orderKey of the record that b begins with.
+func packedKey(b []byte) orderKey {
+	_, width := binary.Uvarint(b)
+	b = b[width+16:]
+	s := Span{Start: time.Duration(binary.LittleEndian.Uint64(b)), ID: SpanID(b[8:])}
+	flags := b[17]
+	if s.Defect = Defect(flags / firstDefect); s.Defect&NoStart != 0 {
+		b = b[18:]
+		if flags&hasParent != 0 {
+			b = b[len(SpanID{}):]
+		}
+		length, _ := binary.Varint(b)
+		s.End = s.Start + time.Duration(length)
+	}
+	return s.orderKey()
+}
+
+// span reads the record that b begins with into s.
 func (u *unpacker) span(b []byte, by *tables, s *Span) {
+	*s = Span{}
 	_, width := binary.Uvarint(b)
 	u.b, u.tables = b[width+16:], by
 	s.Start = time.Duration(u.fixed())

@@ -203,7 +203,6 @@ type grouper struct {
 	heads  []head // by trace
 	places []place
 	sorted []place // those of a trace side by side
-	spans  []Span
 }
 
 // A loaded block of packed records.
@@ -482,19 +481,24 @@ func (g *grouper) noteCut(id TraceID, places []place, of int) {
 		Example: Place{File: strings.Clone(s.File), Position: s.Position, Trace: id}})
 }
 
-// trace assembles the trace of the records.
+// trace assembles the trace of the records: they are sorted by what they begin with,
+// and unpacked where they stay.
 func (g *grouper) trace(id TraceID, places []place) *Trace {
-	g.spans = slices.Grow(g.spans[:0], len(places))[:len(places)]
-	clear(g.spans)
+	room := &g.room
 	if g.passing {
 		g.used = 0
-	}
-	for i, p := range places {
-		g.span(g.at(p), g.blocks[p.block].tables, &g.spans[i])
-	}
-	room := &g.room
-	if !g.passing {
+	} else {
 		room = new(assembly)
 	}
-	return assemble(id, 0, g.spans, room)
+	keys := room.open(len(places))
+	for i, p := range places {
+		keys[i] = packedKey(g.at(p))
+		keys[i].at = int32(i)
+	}
+	origin := room.sort()
+	for i := range keys {
+		p := places[keys[i].at]
+		g.span(g.at(p), g.blocks[p.block].tables, &room.spans[i])
+	}
+	return room.build(id, 0, origin)
 }
