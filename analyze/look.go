@@ -32,11 +32,68 @@ type look struct {
 
 // looks remembers what spans looked like lately. It is for one goroutine.
 type looks struct {
+	near  [1 << 13]nearLook // by what the store says of spans that are alike
 	known map[string]*look
 	once  [1 << 12]uint64 // hashes of what was seen once: what never comes again is not remembered
 	seed  maphash.Seed
 	key   []byte
 	loose loose
+}
+
+// A nearLook is the look of spans that the store says are alike.
+type nearLook struct {
+	lookMarks
+	look  *look
+	loose [len(looseNames)]uint8 // index + 1 of an attribute whose value does not count
+}
+
+// lookMarks are what may differ between spans that are alike, and counts.
+type lookMarks struct {
+	alike  uint64
+	kind   ingest.Kind
+	status ingest.Status
+	defect ingest.Defect
+	parent part
+	late   bool
+}
+
+// nearest is where the look of a span is if it was seen lately; nil: it has none that
+// can be told by what the store says.
+func (l *looks) nearest(m lookMarks, s *ingest.Span) *nearLook {
+	if m.alike == 0 || s.StatusText != "" || len(s.Events) > 0 {
+		return nil
+	}
+	hash := (m.alike ^ uint64(m.kind)<<60 ^ uint64(m.status)<<58 ^ uint64(m.parent)<<53) * 0x9e3779b97f4a7c15
+	return &l.near[hash>>(64-13)]
+}
+
+// holds reports whether the look is that of a span with the marks.
+func (n *nearLook) holds(m lookMarks, s *ingest.Span, loose *loose) bool {
+	if n.look == nil || n.lookMarks != m {
+		return false
+	}
+	for i, at := range n.loose {
+		if at > 0 && len(s.Attrs[at-1].Value) <= loose[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// set notes the look of a span with the marks, unless a value counts that others with the marks
+// need not share.
+func (n *nearLook) set(m lookMarks, s *ingest.Span, as *look, loose *loose) {
+	at := nearLook{lookMarks: m, look: as}
+	for k := range s.Attrs {
+		a := &s.Attrs[k]
+		if i := loose.name(a.Key); i >= 0 {
+			if !loose.is(s, a) || k >= math.MaxUint8 || at.loose[i] > 0 {
+				return
+			}
+			at.loose[i] = uint8(k + 1)
+		}
+	}
+	*n = at
 }
 
 // Bounds of what is remembered: how many looks, and the bytes of what tells one.
@@ -106,6 +163,14 @@ func (l *looks) keep(as *look) *look {
 
 // looseValue stands for a value that does not count. It is no UTF-8, which values are.
 const looseValue = "\xff"
+
+// Loose is what ingest.Options.Loose may be.
+func Loose() (keys []string) {
+	for _, name := range looseNames {
+		keys = append(keys, spelled(name)...)
+	}
+	return keys
+}
 
 // looseNames are attributes that are there or not, and hardly ever count for more,
 // while spans that are alike in all else have many values of them.

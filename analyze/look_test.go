@@ -43,19 +43,27 @@ func TestLooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spans, kept, loosened := 0, 0, 0
+	spans, kept, loosened, alike := 0, 0, 0, 0
 	for _, p := range []*Policy{nil, policy} {
 		rec := newRecogniser(p.tables())
 		for _, path := range dumpsAtHand(t) {
 			if info, err := os.Stat(path); err != nil || info.IsDir() || info.Size() > 8<<20 {
 				continue
 			}
-			dump, err := ingest.Read(t.Context(), []string{path}, ingest.Options{Keep: Keep(p), Events: Events(p), Links: true})
+			store, err := ingest.Open(t.Context(), []string{path}, ingest.Options{Keep: Keep(p), Loose: Loose(), Events: Events(p), Links: true})
 			if err != nil {
 				continue // a file that is refused, as TestCorpus of ingest tells
 			}
-			for range 3 { // the first time it is new, the second it is remembered
-				for _, trace := range dump.Traces {
+			rec.looks.near = [len(rec.looks.near)]nearLook{} // of another store
+			for pass := range 4 {
+				visit(t, store, func(trace *ingest.Trace) {
+					for i := range trace.Spans {
+						if pass == 3 { // as if the store said nothing
+							trace.Spans[i].Alike = 0
+						} else if trace.Spans[i].Alike > 0 {
+							alike++
+						}
+					}
 					tr := newTraced(trace, &Options{Policy: p}, rec, nil)
 					for i := range tr.Spans {
 						spans++
@@ -86,12 +94,28 @@ func TestLooks(t *testing.T) {
 							}
 						}
 					}
-				}
+				})
+			}
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
-	if spans < 10_000 || kept < spans/3 || loosened < 100 {
-		t.Errorf("%d spans, %d remembered, %d values that do not count", spans, kept, loosened)
+	if spans < 10_000 || kept < spans/3 || loosened < 100 || alike < spans/5 {
+		t.Errorf("%d spans, %d remembered, %d alike, %d values that do not count", spans, kept, alike, loosened)
+	}
+}
+
+// visit gives all traces of a store.
+func visit(t *testing.T, store *ingest.Store, use func(*ingest.Trace)) {
+	for part := range store.Parts() {
+		err := store.Part(t.Context(), part, func(trace *ingest.Trace) error {
+			use(trace)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

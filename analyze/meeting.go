@@ -10,9 +10,12 @@ import (
 // A meeting is whom a call goes to, as its own look and that of its callee's entry tell.
 type meeting struct {
 	peer
-	rules  callRules
-	sure   bool   // by more than the name of the span (P13)
-	number uint32 // of the peer among symbols.peers, plus 1; 0: not known yet
+	rules callRules
+	sure  bool // by more than the name of the span (P13)
+
+	// Number of the peer among those of some symbols, where no split tells it from others.
+	in     *symbols
+	number uint32
 }
 
 // A meetingKey is what a meeting depends on. Of the callee's entry its look tells the

@@ -42,8 +42,16 @@ func newRecogniser(by *tables) *recogniser {
 
 // look recognises a span. late: its CLIENT parent timed out.
 func (r *recogniser) look(t *ingest.Trace, s *ingest.Span, parent part, late bool) *look {
+	marks := lookMarks{s.Alike, s.Kind, s.Status, s.Defect, parent, late}
+	near := r.looks.nearest(marks, s)
+	if near != nil && near.holds(marks, s, &r.looks.loose) {
+		return near.look
+	}
 	known, again := r.looks.find(s, parent, late)
 	if known != nil {
+		if near != nil {
+			near.set(marks, s, known, &r.looks.loose)
+		}
 		return known
 	}
 	l := r.room.looks.next()

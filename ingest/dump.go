@@ -16,6 +16,9 @@ type Options struct {
 	// Events lists the names of events to keep, with * at the end as in Keep. Of
 	// their attributes, Keep decides.
 	Events []string
+	// Loose lists keys of Keep whose values spans that are alike need not share: see
+	// Span.Alike.
+	Loose []string
 	// Links keeps the links of spans.
 	Links bool
 	// Decoder decodes OTLP; "" is OwnDecoder.

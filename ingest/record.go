@@ -50,9 +50,12 @@ type packer struct {
 	// nearly always lie at one.
 	textAt     [1 << 12]seenText
 	likeAt     [1 << 13]likeList
+	textRefs   map[string]uint64
 	origin     origin // the last
 	originRef  uint64
 	originAt   map[origin]uint64
+	scopes     map[string]uint64 // numbers
+	looseKeys  []string
 	packed     []byte
 	tableBytes int
 }
@@ -60,8 +63,10 @@ type packer struct {
 // tables are what numbers in packed records stand for. The first text is empty,
 // and so is the first list.
 type tables struct {
+	number  uint64 // of the packer, less than maxAlike; maxAlike: of one beyond
 	texts   []string
 	lists   [][]Attr
+	loose   []uint64 // by list: which of its values need not be equal in spans that are alike, of the first 64
 	origins []origin
 }
 
@@ -88,6 +93,7 @@ type origin struct {
 	file     string
 	scope    string
 	resource *Resource
+	alike    uint64 // number of the scope, from 0
 }
 
 const (
@@ -105,10 +111,13 @@ const (
 	// bytes of text all have together.
 	maxTable      = 1 << 16
 	maxTableBytes = 8 << 20
+	// maxAlike is how many packers there are whose spans may be alike.
+	maxAlike = 1 << 15
 )
 
-func newPacker(to *Spooler, known *resources) *packer {
-	p := &packer{tables: tables{texts: []string{""}, lists: [][]Attr{nil}}, known: known, originAt: make(map[origin]uint64)}
+func newPacker(to *Spooler, known *resources, loose []string) *packer {
+	p := &packer{tables: tables{number: known.packer(), texts: []string{""}, lists: [][]Attr{nil}, loose: []uint64{0}}, known: known,
+		originAt: make(map[origin]uint64), scopes: make(map[string]uint64), textRefs: make(map[string]uint64), looseKeys: loose}
 	for i := range p.spools {
 		p.spools[i] = to.NewSpool()
 	}
@@ -231,16 +240,15 @@ func (p *packer) appendText(b []byte, text string) []byte {
 	}
 	address := unsafe.StringData(text)
 	at := &p.textAt[mix(uint64(uintptr(unsafe.Pointer(address))), 0)%uint64(len(p.textAt))]
-	if unsafe.StringData(at.text) == address && len(at.text) == len(text) {
-		if at.ref == 0 && p.admit(len(p.texts), len(text)) {
-			at.ref = uint64(len(p.texts))
-			p.texts = append(p.texts, strings.Clone(text))
-		}
-		if at.ref != 0 {
-			return binary.AppendUvarint(b, 2*at.ref)
-		}
-	} else {
-		*at = seenText{text: text}
+	if unsafe.StringData(at.text) != address || len(at.text) != len(text) {
+		*at = seenText{text, p.textRefs[text]}
+	} else if at.ref == 0 && p.admit(len(p.texts), len(text)) {
+		at.ref = uint64(len(p.texts))
+		own := strings.Clone(text)
+		p.texts, p.textRefs[own] = append(p.texts, own), at.ref
+	}
+	if at.ref != 0 {
+		return binary.AppendUvarint(b, 2*at.ref)
 	}
 	b = binary.AppendUvarint(b, 2*uint64(len(text))+1)
 	return append(b, text...)
@@ -286,7 +294,13 @@ func (p *packer) admitList(list []Attr) uint64 {
 	if !p.admit(len(p.lists), listBytes(list)) {
 		return 0
 	}
-	p.lists = append(p.lists, cloneList(list))
+	loose := uint64(0)
+	for i := range min(len(list), 64) {
+		if slices.Contains(p.looseKeys, list[i].Key) {
+			loose |= 1 << i
+		}
+	}
+	p.lists, p.loose = append(p.lists, cloneList(list)), append(p.loose, loose)
 	return uint64(len(p.lists) - 1)
 }
 
@@ -342,14 +356,19 @@ func cloneList(list []Attr) []Attr {
 }
 
 func (p *packer) appendOrigin(b []byte, s *Span) []byte {
-	o := origin{s.File, s.Scope, s.Resource}
+	o := origin{file: s.File, scope: s.Scope, resource: s.Resource}
 	if o == p.origin && len(p.origins) > 0 {
 		return binary.AppendUvarint(b, p.originRef)
 	}
 	ref, ok := p.originAt[o]
 	if !ok && (s.Resource == nil || p.known.hold(s.Resource)) && p.admit(len(p.origins), 0) {
 		ref = 2 * uint64(len(p.origins))
-		p.origins = append(p.origins, o)
+		in := o
+		if in.alike, ok = p.scopes[o.scope]; !ok {
+			in.alike = uint64(len(p.scopes))
+			p.scopes[o.scope] = in.alike
+		}
+		p.origins = append(p.origins, in)
 		p.originAt[o] = ref
 		ok = true
 	}
@@ -378,7 +397,8 @@ type unpacker struct {
 	used  int    // of attrs
 
 	*tables
-	b []byte
+	b      []byte
+	unlike bool // what was read last is not all in the tables
 }
 
 // header reads the key of the record that b begins with, and the record's size
@@ -426,9 +446,15 @@ func (u *unpacker) span(b []byte, by *tables, s *Span) {
 	}
 	s.End = s.Start + time.Duration(u.varint())
 	s.Position = int64(u.uvarint())
-	u.origin(s)
+	u.unlike = by.number == maxAlike
+	scope := u.origin(s)
+	name := u.ref()
 	s.Name = u.text()
+	list := u.ref()
 	s.Attrs = u.list()
+	if !u.unlike {
+		s.Alike = 1<<63 | by.number<<48 | scope<<32 | name<<16 | list
+	}
 	if flags&hasRare == 0 {
 		return
 	}
@@ -474,11 +500,18 @@ func (u *unpacker) varint() int64 {
 	return v
 }
 
+// ref is the number in its table of what comes next.
+func (u *unpacker) ref() uint64 {
+	v, _ := binary.Uvarint(u.b)
+	return v / 2
+}
+
 func (u *unpacker) text() string {
 	v := u.uvarint()
 	if v&1 == 0 {
 		return u.texts[v/2]
 	}
+	u.unlike = true
 	n := int(v / 2)
 	text := unsafe.String(&u.b[0], n) // nobody writes to a block that was read
 	u.b = u.b[n:]
@@ -501,10 +534,13 @@ func (u *unpacker) list() []Attr {
 		for range differ {
 			i := u.b[0]
 			u.b = u.b[1:]
+			unlike := u.unlike || u.loose[v/2]>>i&1 == 0
 			list[i].Value = u.text()
+			u.unlike = unlike
 		}
 		return list
 	}
+	u.unlike = true
 	list := u.room(int(v / 2))
 	for i := range list {
 		list[i].Key = u.text()
@@ -523,22 +559,24 @@ func (u *unpacker) room(n int) []Attr {
 	return list
 }
 
-func (u *unpacker) origin(s *Span) {
+// origin reads the origin of a span, and gives the number of its scope.
+func (u *unpacker) origin(s *Span) (scope uint64) {
 	if v := u.uvarint(); v&1 == 0 {
 		o := &u.origins[v/2]
 		s.File, s.Scope, s.Resource = o.file, o.scope, o.resource
-		return
+		return o.alike
 	}
+	u.unlike = true
 	s.File, s.Scope = u.text(), u.text()
 	if u.uvarint() == 0 {
-		return
+		return 0
 	}
 	o := &u.owner
 	o.service = u.text()
 	o.attrs = append(o.attrs[:0], u.list()...)
 	key := o.identity()
 	if s.Resource = u.known.find(key); s.Resource != nil {
-		return
+		return 0
 	}
 	if s.Resource = u.own[string(key)]; s.Resource == nil {
 		if u.own == nil {
@@ -547,4 +585,5 @@ func (u *unpacker) origin(s *Span) {
 		s.Resource = &Resource{Service: o.service, Attrs: slices.Clip(slices.Clone(o.attrs))}
 		u.own[string(key)] = s.Resource
 	}
+	return 0
 }

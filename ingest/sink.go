@@ -59,7 +59,7 @@ type owner struct {
 }
 
 func newSink(o Options, shared *resources, to *Spooler, files int) *sink {
-	s := &sink{keep: newKeeper(o.Keep), links: o.Links, watch: o.Watch, resources: shared, packer: newPacker(to, shared), cache: newTexts(), shapes: new(shapes), found: make([]found, files)}
+	s := &sink{keep: newKeeper(o.Keep), links: o.Links, watch: o.Watch, resources: shared, packer: newPacker(to, shared, o.Loose), cache: newTexts(), shapes: new(shapes), found: make([]found, files)}
 	if len(o.Events) > 0 {
 		s.events = newKeeper(o.Events)
 	}
@@ -255,6 +255,17 @@ type resources struct {
 	mu    sync.Mutex
 	byKey map[string]*Resource
 	held  map[*Resource]struct{}
+
+	packers uint64 // that there are, maxAlike of them at most
+}
+
+// packer numbers a packer.
+func (s *resources) packer() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.packers
+	s.packers = min(n+1, maxAlike)
+	return n
 }
 
 // maxResources is how many resources are held once for the whole dump. Those

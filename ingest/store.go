@@ -499,6 +499,9 @@ func (g *grouper) trace(id TraceID, places []place) *Trace {
 	for i := range keys {
 		p := places[keys[i].at]
 		g.span(g.at(p), g.blocks[p.block].tables, &room.spans[i])
+		if !g.passing {
+			room.spans[i].Alike = 0
+		}
 	}
 	return room.build(id, 0, origin)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -121,12 +122,75 @@ func bySlowMethod(records []record) []*Trace {
 	return traces
 }
 
+// looseKey is an attribute whose values spans that are alike need not share.
+const looseKey = "key.2"
+
+// A likeness is what spans with one number have in common.
+type likeness struct {
+	name, scope string
+	attrs       []Attr
+}
+
+// takeAlike takes the numbers of spans that are alike off a trace, and holds them against
+// those that were seen before.
+func takeAlike(t rapid.TB, loose []string, seen map[uint64]likeness, trace *Trace) (pairs int) {
+	for i := range trace.Spans {
+		s := &trace.Spans[i]
+		n := s.Alike
+		if s.Alike = 0; n == 0 {
+			continue
+		}
+		l := likeness{s.Name, s.Scope, slices.Clone(s.Attrs)}
+		for k := range l.attrs {
+			if slices.Contains(loose, l.attrs[k].Key) {
+				l.attrs[k].Value = "any"
+			}
+		}
+		if first, ok := seen[n]; !ok {
+			seen[n] = likeness{strings.Clone(l.name), strings.Clone(l.scope), cloneList(l.attrs)}
+		} else if !reflect.DeepEqual(first, l) {
+			t.Fatalf("alike by %x: %v and %v", n, first, l)
+		} else {
+			pairs++
+		}
+	}
+	return pairs
+}
+
+// Spans that the store says are alike are, in real dumps.
+func TestAlike(t *testing.T) {
+	for _, path := range []string{"../testdata/card-5.jsonl.gz", "../testdata/exports-legacy.binpb.zstd"} {
+		for _, loose := range [][]string{nil, {"net.sock.peer.port", "network.peer.port", "http.route"}} {
+			store, err := Open(t.Context(), []string{path}, Options{Keep: []string{"*"}, Loose: loose, Workers: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pairs, seen := 0, map[uint64]likeness{}
+			for part := range store.Parts() {
+				err := store.Part(t.Context(), part, func(passing *Trace) error {
+					pairs += takeAlike(t, loose, seen, passing)
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if pairs < 200 {
+				t.Errorf("%s: of %d spans %d were like one before, want 200 at least", path, store.Spans, pairs)
+			}
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // stored puts records into a store that holds little in memory.
 func stored(known *resources, records []record, sinks int, dir string, limit, share int64) *Store {
 	spooler := NewSpooler(limit, dir)
 	var list []*sink
 	for range sinks {
-		list = append(list, newSink(Options{}, known, spooler, 1))
+		list = append(list, newSink(Options{Loose: []string{looseKey}}, known, spooler, 1))
 	}
 	for i := range records {
 		s := list[i%sinks]
@@ -146,6 +210,12 @@ func stored(known *resources, records []record, sinks int, dir string, limit, sh
 // A store gives back every span in its trace, however little of it fits into memory.
 func TestStore(t *testing.T) {
 	dir := t.TempDir()
+	pairs := 0 // of spans that are alike
+	defer func() {
+		if pairs < 100 {
+			t.Errorf("%d spans were like one before", pairs)
+		}
+	}()
 	rapid.Check(t, func(t *rapid.T) {
 		known := newResources()
 		s := newSink(Options{}, known, NewSpooler(0, ""), 1)
@@ -174,8 +244,10 @@ func TestStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		alike := map[uint64]likeness{}
 		for part := range store.Parts() {
 			err := store.Part(context.Background(), part, func(passing *Trace) error {
+				pairs += takeAlike(t, []string{looseKey}, alike, passing)
 				if i := slices.IndexFunc(want, func(t *Trace) bool { return t.ID == passing.ID }); passing.ID != (TraceID{}) && !reflect.DeepEqual(want[i], passing) {
 					t.Fatalf("in passing (-want +got):\n%.3000s", gocmp.Diff(want[i], passing))
 				}

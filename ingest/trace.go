@@ -86,6 +86,11 @@ type Span struct {
 	Events     []Event // only what Options.Events asks for, in the order of their times
 	Links      []Link  // only with Options.Links
 
+	// Alike is a number that, where it is not 0, spans of one store share only if
+	// their names, scopes and attributes are equal, but for values of Options.Loose.
+	// Traces that are whole in memory have none.
+	Alike uint64
+
 	File     string // the input the span came from
 	Position int64  // offset in bytes of the span in the file's unpacked content
 }

@@ -27,7 +27,7 @@ func readPolicy(path string) (*analyze.Policy, error) {
 
 // read reads dumps, and of them what the analysis with a policy needs. On a terminal it shows how far it is, and what it read.
 func (a *app) read(ctx context.Context, f *sourceFlags, policy *analyze.Policy, paths []string) (*ingest.Store, error) {
-	o := ingest.Options{Keep: f.keep(policy), Events: analyze.Events(policy), Links: true, Watch: analyze.Watch,
+	o := ingest.Options{Keep: f.keep(policy), Events: analyze.Events(policy), Loose: analyze.Loose(), Links: true, Watch: analyze.Watch,
 		Decoder: ingest.Decoder(f.decoder), Workers: f.workers, Memory: f.share(), Temp: f.temp, Stdin: a.stdin, Aside: f.aside}
 	shown := !f.quiet && isTerminal(a.stderr)
 	tell, finish := a.showProgress(f, shown)
