@@ -28,6 +28,7 @@ type look struct {
 	// Filled when asked for.
 	route    string
 	weighing weighing // of a span without a tracestate
+	met      *meeting // whom it called last
 }
 
 // looks remembers what spans looked like lately. It is for one goroutine.

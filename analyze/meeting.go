@@ -9,6 +9,7 @@ import (
 
 // A meeting is whom a call goes to, as its own look and that of its callee's entry tell.
 type meeting struct {
+	meetingKey
 	peer
 	rules callRules
 	sure  bool // by more than the name of the span (P13)
@@ -22,7 +23,7 @@ type meeting struct {
 // name and the route.
 type meetingKey struct {
 	caller, callee *look  // callee: nil where the trace has no entry of it
-	from, to       string // services
+	client, server string // services
 }
 
 // maxMeetings is how many meetings are remembered.
@@ -31,31 +32,38 @@ const maxMeetings = 1 << 13
 // meet names the peer of a span that calls for a service; server is the entry of the
 // callee, -1 where the trace has none.
 func (t *traced) meet(from string, span, server int32) *meeting {
-	key := meetingKey{caller: t.looks[span], from: from}
+	key := meetingKey{caller: t.looks[span], client: from}
 	kept := key.caller.kept && t.Spans[span].Resource.Service == from
 	var entry *ingest.Span
 	if server >= 0 {
 		entry = &t.Spans[server]
-		key.callee, key.to = t.looks[server], entry.Resource.Service
+		key.callee, key.server = t.looks[server], entry.Resource.Service
 		kept = kept && key.callee.kept
 	}
-	if m := t.rec.meetings[key]; m != nil && kept {
-		return m
-	}
-	m := t.rec.room.meetings.next()
-	f := t.fact(span)
-	*m = f.meet(from, entry)
 	if !kept {
+		m, f := t.rec.room.meetings.next(), t.fact(span)
+		*m = f.meet(from, entry)
 		return m
 	}
-	if len(t.rec.meetings) >= maxMeetings {
-		clear(t.rec.meetings)
+	last := &key.caller.met
+	if *last != nil && (*last).meetingKey == key {
+		return *last
 	}
-	own := *m
-	own.peer = m.peer.clone()
-	key.from, key.to = strings.Clone(key.from), strings.Clone(key.to)
-	t.rec.meetings[key] = &own
-	return &own
+	m := t.rec.meetings[key]
+	if m == nil {
+		if len(t.rec.meetings) >= maxMeetings {
+			clear(t.rec.meetings)
+		}
+		f := t.fact(span)
+		own := f.meet(from, entry)
+		own.peer = own.peer.clone()
+		key.client, key.server = strings.Clone(key.client), strings.Clone(key.server)
+		own.meetingKey = key
+		m = &own
+		t.rec.meetings[key] = m
+	}
+	*last = m
+	return m
 }
 
 func (f *facts) meet(from string, server *ingest.Span) (m meeting) {
