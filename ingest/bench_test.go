@@ -101,7 +101,7 @@ func BenchmarkDecodeJSON(b *testing.B) {
 			for _, line := range lines {
 				t.decode(line, 0, endOfInput)
 				spans += len(s.records)
-				s.records, s.attrs = s.records[:0], s.attrs[:0]
+				s.clear()
 			}
 		}
 		report(b, spans)
@@ -142,7 +142,7 @@ func BenchmarkDecodeProto(b *testing.B) {
 			for _, m := range messages {
 				p.decode(m, 0, false)
 				spans += len(s.records)
-				s.records, s.attrs = s.records[:0], s.attrs[:0]
+				s.clear()
 			}
 		}
 		report(b, spans)

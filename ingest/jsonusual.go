@@ -283,13 +283,14 @@ func after(b []byte, at int, text string) int {
 func (t *jsonText) usualAttribute(s *shape, value []byte) {
 	// The text of most values is what stands there.
 	if s.index >= 0 && (s.kind == 's' || s.kind == 'i' && isDecimal(value)) {
-		text, ok := t.seenJSON.get(s.index, value)
-		if !ok {
-			text = t.cache.get(value)
-			t.seenJSON.put(s.index, value, text)
+		hash := hashBytes(value)
+		if v := t.seenJSON.at(s.index, hash); v.is(value) {
+			t.putSeen(s.name, v)
+			return
+		} else if len(value) > 0 && len(value) < longText {
+			t.putText(s.name, v, value, value, hash)
+			return
 		}
-		t.span = append(t.span, Attr{s.name, text})
-		return
 	}
 	t.value = t.value[:0]
 	switch s.kind {

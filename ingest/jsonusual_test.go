@@ -132,9 +132,11 @@ func TestCaches(t *testing.T) {
 		if got := cache.get(text); got != string(text) {
 			t.Fatalf("get(%q) = %q", text, got)
 		}
-		s.put(i%3, b[:i%8+1], string(text))
-		if got, ok := s.get(i%3, b[:i%8+1]); !ok || got != string(text) {
-			t.Fatalf("seen %x = %q, %v, want %q", b[:i%8+1], got, ok, text)
+		raw := b[:i%8+1]
+		v := s.at(i%3, hashBytes(raw))
+		v.set(raw, string(text), 0)
+		if !v.is(raw) || v.text != string(text) || v.is(raw[:i%8]) || v.is(append(raw[:i%8:i%8], raw[i%8]+1)) {
+			t.Fatalf("seen %x = %q, %v, want %q", raw, v.text, v.is(raw), text)
 		}
 	}
 }

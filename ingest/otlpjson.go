@@ -104,6 +104,7 @@ func (t *jsonText) resourceSpans() bool {
 		t.records[i].span.Resource = resource
 	}
 	t.found[t.index].spans += int64(len(t.records) - from)
+	t.complete()
 	return t.why == ""
 }
 

@@ -168,6 +168,7 @@ func (p *protoBytes) resourceSpans(buf []byte, index int, cut bool) (why string,
 		p.records[i].span.Resource = resource
 	}
 	p.found[p.index].spans += int64(len(p.records) - from)
+	p.complete()
 	return why, kept
 }
 

@@ -96,32 +96,53 @@ func (p *protoBytes) usualAttributes(buf []byte, at int) int {
 			at = end
 			continue
 		}
-		if i := int(keep.table[slot]) - 1; i >= 0 {
-			if text, ok := p.seenProto.get(i, b); ok {
-				p.span = append(p.span, Attr{keep.names[i], text})
-				at = end
-				continue
-			}
-		}
 		i := keep.find(key, slot)
-		name, kept := "", true
-		if i >= 0 {
-			name = keep.names[i]
-		} else {
-			name, kept = keep.matchPrefix(key, p.cache)
+		if i < 0 {
+			if name, kept := keep.matchPrefix(key, p.cache); kept {
+				p.value = p.value[:0]
+				if p.anyValue(value, 0, plain, 0) != "" {
+					return at
+				}
+				p.put(name, false)
+			}
+			at = end
+			continue
 		}
-		if kept {
+		text := stringValue(value)
+		if text == nil {
+			text = value
+		}
+		hash := hashBytes(text)
+		v := p.seenProto.at(i, hash)
+		switch {
+		case v.is(value):
+			p.putSeen(keep.names[i], v)
+		case len(text) < len(value):
+			p.putText(keep.names[i], v, value, text, hash)
+		default:
 			p.value = p.value[:0]
 			if p.anyValue(value, 0, plain, 0) != "" {
 				return at
 			}
-			p.put(name, false)
-			if i >= 0 {
-				p.seenProto.put(i, b, p.span[len(p.span)-1].Value)
-			}
+			p.put(keep.names[i], false)
+			v.set(value, p.span[len(p.span)-1].Value, 0)
 		}
 		at = end
 	}
+}
+
+// stringValue returns the text of an AnyValue that is a string and neither empty nor
+// long; nil: it is not.
+func stringValue(b []byte) []byte {
+	const tag = fieldString<<3 | byte(wireLength)
+	switch n := len(b); {
+	case n < 3 || n-3 >= longText || b[0] != tag:
+	case b[1] < 0x80 && int(b[1]) == n-2:
+		return b[2:]
+	case b[1] >= 0x80 && int(b[1]&0x7f)|int(b[2])<<7 == n-3 && n > 3 && b[2] < 0x80:
+		return b[3:]
+	}
+	return nil
 }
 
 // allValues reads the values of a KeyValue that has several: protobuf merges

@@ -254,17 +254,23 @@ func (f *source) send(u unit) {
 	f.progress()
 }
 
-// buffer returns an empty buffer, used before if possible.
+// buffer returns an empty buffer, used before if possible: the largest, which need
+// not grow.
 func (j *job) buffer() []byte {
 	f := &j.free
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	last := len(f.list) - 1
-	if last < 0 {
+	if len(f.list) == 0 {
 		return nil
 	}
-	b := f.list[last]
-	f.list = f.list[:last]
+	largest := 0
+	for i, b := range f.list {
+		if cap(b) > cap(f.list[largest]) {
+			largest = i
+		}
+	}
+	b := f.list[largest]
+	f.list = slices.Delete(f.list, largest, largest+1)
 	f.bytes -= cap(b)
 	return b[:0]
 }

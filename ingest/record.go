@@ -13,6 +13,18 @@ import (
 type record struct {
 	trace TraceID
 	span  Span
+
+	// What is known about span.Attrs.
+	keys *keyList // nil: nothing
+	refs []uint32 // see heldAttr; nil: nothing
+}
+
+// An attrList is the attributes of a span, or of an event, and what is known about
+// them, as in record.
+type attrList struct {
+	attrs []Attr
+	keys  *keyList
+	refs  []uint32
 }
 
 // A packer writes the records of one worker to the spools of their partitions.
@@ -50,7 +62,7 @@ type packer struct {
 	// nearly always lie at one.
 	textAt     [1 << 12]seenText
 	likeAt     [1 << 13]likeList
-	textRefs   map[string]uint64
+	textRefs   map[string]uint32
 	origin     origin // the last
 	originRef  uint64
 	originAt   map[origin]uint64
@@ -72,7 +84,7 @@ type tables struct {
 
 type seenText struct {
 	text string
-	ref  uint64 // 0: not in the table
+	ref  uint32 // 0: not in the table
 }
 
 // A likeList is the list that stands for those of one operation of one resource:
@@ -80,9 +92,11 @@ type seenText struct {
 type likeList struct {
 	name     string
 	resource *Resource
-	key      string // the first
+	keys     *keyList // nil: not known
+	key      string   // the first
 	n        int
-	ref      uint64 // of the list; 0: seen once
+	ref      uint64   // of the list; 0: seen once
+	refs     []uint32 // of its values; 0 or lentOut: not known
 }
 
 // maxDiffers is in how many values a list may differ from the one it is like.
@@ -117,7 +131,7 @@ const (
 
 func newPacker(to *Spooler, known *resources, loose []string) *packer {
 	p := &packer{tables: tables{number: known.packer(), texts: []string{""}, lists: [][]Attr{nil}, loose: []uint64{0}}, known: known,
-		originAt: make(map[origin]uint64), scopes: make(map[string]uint64), textRefs: make(map[string]uint64), looseKeys: loose}
+		originAt: make(map[origin]uint64), scopes: make(map[string]uint64), textRefs: make(map[string]uint32), looseKeys: loose}
 	for i := range p.spools {
 		p.spools[i] = to.NewSpool()
 	}
@@ -197,7 +211,7 @@ func (p *packer) add(r *record) error {
 	b = binary.AppendUvarint(b, uint64(s.Position))
 	b = p.appendOrigin(b, s)
 	b = p.appendText(b, s.Name)
-	b = p.appendList(b, s.Attrs, s)
+	b = p.appendList(b, &attrList{s.Attrs, r.keys, r.refs}, s)
 	if rare {
 		b = p.appendText(b, s.StatusText)
 		b = p.appendText(b, s.TraceState)
@@ -205,7 +219,7 @@ func (p *packer) add(r *record) error {
 		for i := range s.Events {
 			b = p.appendText(b, s.Events[i].Name)
 			b = binary.LittleEndian.AppendUint64(b, uint64(s.Events[i].At))
-			b = p.appendList(b, s.Events[i].Attrs, s)
+			b = p.appendList(b, &attrList{attrs: s.Events[i].Attrs}, s)
 		}
 		b = binary.AppendUvarint(b, uint64(len(s.Links)))
 		for i := range s.Links {
@@ -238,46 +252,100 @@ func (p *packer) appendText(b []byte, text string) []byte {
 	if text == "" {
 		return append(b, 0)
 	}
-	address := unsafe.StringData(text)
-	at := &p.textAt[mix(uint64(uintptr(unsafe.Pointer(address))), 0)%uint64(len(p.textAt))]
-	if unsafe.StringData(at.text) != address || len(at.text) != len(text) {
-		*at = seenText{text, p.textRefs[text]}
-	} else if at.ref == 0 && p.admit(len(p.texts), len(text)) {
-		at.ref = uint64(len(p.texts))
-		own := strings.Clone(text)
-		p.texts, p.textRefs[own] = append(p.texts, own), at.ref
+	if at, again := p.lookUp(text); again && p.admitText(at) {
+		return binary.AppendUvarint(b, 2*uint64(at.ref))
 	}
-	if at.ref != 0 {
-		return binary.AppendUvarint(b, 2*at.ref)
-	}
+	return appendInline(b, text)
+}
+
+func appendInline(b []byte, text string) []byte {
 	b = binary.AppendUvarint(b, 2*uint64(len(text))+1)
 	return append(b, text...)
 }
 
+// appendValue is appendText where the number may be known.
+func (p *packer) appendValue(b []byte, text string, ref uint32) []byte {
+	switch ref {
+	case 0:
+		return p.appendText(b, text)
+	case lentOut:
+		return appendInline(b, text)
+	}
+	return binary.AppendUvarint(b, 2*uint64(ref))
+}
+
+// lookUp returns where a text is remembered, and whether it was before.
+func (p *packer) lookUp(text string) (at *seenText, again bool) {
+	address := unsafe.StringData(text)
+	at = &p.textAt[mix(uint64(uintptr(unsafe.Pointer(address))), 0)%uint64(len(p.textAt))]
+	if unsafe.StringData(at.text) == address && len(at.text) == len(text) {
+		return at, true
+	}
+	*at = seenText{text, p.textRefs[text]} // the same may have lain elsewhere
+	return at, at.ref != 0
+}
+
+// admitText puts a text into the table, if there is room.
+func (p *packer) admitText(at *seenText) bool {
+	if at.ref == 0 && p.admit(len(p.texts), len(at.text)) {
+		at.ref = uint32(len(p.texts))
+		own := strings.Clone(at.text)
+		p.texts, p.textRefs[own] = append(p.texts, own), at.ref
+	}
+	return at.ref != 0
+}
+
+// number returns the number of a text that occurred before; 0: it is empty, or
+// there is no room.
+func (p *packer) number(text string) uint32 {
+	if text == "" {
+		return 0
+	}
+	at, _ := p.lookUp(text)
+	p.admitText(at)
+	return at.ref
+}
+
 // appendList writes a list of a span, or of an event of it.
-func (p *packer) appendList(b []byte, list []Attr, of *Span) []byte {
-	if len(list) == 0 {
+func (p *packer) appendList(b []byte, list *attrList, of *Span) []byte {
+	if len(list.attrs) == 0 {
 		return append(b, 0)
 	}
 	if like := p.like(list, of); like != nil {
 		if like.ref == 0 {
-			like.ref = p.admitList(list)
-		} else if to, ok := p.appendLike(b, list, like.ref); ok {
+			p.admitList(like, list)
+		} else if to, ok := p.appendLike(b, list, like); ok {
 			return to
 		}
 	}
 	return p.appendAttrs(b, list)
 }
 
+func (p *packer) appendAttrs(b []byte, list *attrList) []byte {
+	b = binary.AppendUvarint(b, 2*uint64(len(list.attrs))+1)
+	for i, a := range list.attrs {
+		b = p.appendText(b, a.Key)
+		b = p.appendValue(b, a.Value, list.ref(i))
+	}
+	return b
+}
+
+func (l *attrList) ref(i int) uint32 {
+	if l.refs == nil {
+		return 0
+	}
+	return l.refs[i]
+}
+
 // like finds what a list is like, and remembers one that is seen for the first
 // time; nil: for that there was no room.
-func (p *packer) like(list []Attr, of *Span) *likeList {
-	key := likeList{name: of.Name, resource: of.Resource, key: list[0].Key, n: len(list)}
-	at := mix(hashBytes(unsafe.Slice(unsafe.StringData(of.Name), len(of.Name)))^uint64(key.n),
-		uint64(uintptr(unsafe.Pointer(of.Resource)))^uint64(uintptr(unsafe.Pointer(unsafe.StringData(key.key)))))
+func (p *packer) like(list *attrList, of *Span) *likeList {
+	key := likeList{name: of.Name, resource: of.Resource, keys: list.keys, key: list.attrs[0].Key, n: len(list.attrs)}
+	at := mix(hashBytes(unsafe.Slice(unsafe.StringData(key.name), len(key.name)))^uint64(key.n),
+		uint64(uintptr(unsafe.Pointer(key.resource)))^uint64(uintptr(unsafe.Pointer(unsafe.StringData(key.key)))))
 	for range 8 {
 		l := &p.likeAt[at%uint64(len(p.likeAt))]
-		if l.n == key.n && l.resource == key.resource && l.key == key.key && l.name == key.name {
+		if l.n == key.n && l.resource == key.resource && l.keys == key.keys && l.key == key.key && l.name == key.name {
 			return l
 		}
 		if l.ref == 0 { // seen once, if at all
@@ -289,53 +357,56 @@ func (p *packer) like(list []Attr, of *Span) *likeList {
 	return nil
 }
 
-// admitList puts a list into the table; 0: there is no room.
-func (p *packer) admitList(list []Attr) uint64 {
-	if !p.admit(len(p.lists), listBytes(list)) {
-		return 0
+// admitList puts a list into the table, if there is room.
+func (p *packer) admitList(like *likeList, list *attrList) {
+	if p.admit(len(p.lists), listBytes(list.attrs)) {
+		like.ref, like.refs = uint64(len(p.lists)), slices.Clone(list.refs)
+		p.lists, p.loose = append(p.lists, cloneList(list.attrs)), append(p.loose, p.looseOf(list.attrs))
 	}
-	loose := uint64(0)
+}
+
+// looseOf says which values of a list need not be equal in spans that are alike.
+func (p *packer) looseOf(list []Attr) (loose uint64) {
 	for i := range min(len(list), 64) {
 		if slices.Contains(p.looseKeys, list[i].Key) {
 			loose |= 1 << i
 		}
 	}
-	p.lists, p.loose = append(p.lists, cloneList(list)), append(p.loose, loose)
-	return uint64(len(p.lists) - 1)
+	return loose
 }
 
 // appendLike writes a list as what differs from one in the table. ok is false where
 // that is too much.
-func (p *packer) appendLike(b []byte, list []Attr, ref uint64) (to []byte, ok bool) {
-	base := p.lists[ref]
+func (p *packer) appendLike(b []byte, list *attrList, like *likeList) (to []byte, ok bool) {
+	base := p.lists[like.ref]
 	var differ [maxDiffers]int
 	n := 0
-	for i := range list {
-		if list[i].Value == base[i].Value && list[i].Key == base[i].Key {
+	for i, a := range list.attrs {
+		ref, sameKey := uint32(0), true
+		if like.keys == nil {
+			sameKey = a.Key == base[i].Key
+		} else if ref = list.refs[i]; ref == like.refs[i] && ref != 0 && ref != lentOut {
 			continue
 		}
-		if n == maxDiffers || list[i].Key != base[i].Key || i > math.MaxUint8 {
+		if sameKey && ref != lentOut && a.Value == base[i].Value {
+			if ref != 0 {
+				like.refs[i] = ref
+			}
+			continue
+		}
+		if n == maxDiffers || !sameKey || i > math.MaxUint8 {
 			return b, false
 		}
 		differ[n] = i
 		n++
 	}
-	b = binary.AppendUvarint(b, 2*ref)
+	b = binary.AppendUvarint(b, 2*like.ref)
 	b = append(b, byte(n))
 	for _, i := range differ[:n] {
 		b = append(b, byte(i))
-		b = p.appendText(b, list[i].Value)
+		b = p.appendValue(b, list.attrs[i].Value, list.ref(i))
 	}
 	return b, true
-}
-
-func (p *packer) appendAttrs(b []byte, list []Attr) []byte {
-	b = binary.AppendUvarint(b, 2*uint64(len(list))+1)
-	for i := range list {
-		b = p.appendText(b, list[i].Key)
-		b = p.appendText(b, list[i].Value)
-	}
-	return b
 }
 
 func listBytes(list []Attr) (n int) {
@@ -384,7 +455,7 @@ func (p *packer) appendOrigin(b []byte, s *Span) []byte {
 	}
 	b = append(b, 1)
 	b = p.appendText(b, s.Resource.Service)
-	return p.appendAttrs(b, s.Resource.Attrs)
+	return p.appendAttrs(b, &attrList{attrs: s.Resource.Attrs})
 }
 
 // An unpacker reads packed records back. Its texts lie in the blocks of the

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
+	"unsafe"
 )
 
 // A sink takes what one worker finds: spans, and notes about what is none.
@@ -25,21 +27,35 @@ type sink struct {
 
 	records []record // since the last flush
 	packer  *packer  // of all before
+	packing bool     // records are packed as soon as they can be, see complete
 	watch   string   // see Options.Watch; "": seen, or not asked for
 	watched bool
 	notes   Notes
 	found   []found // by file
 
-	attrs []Attr // of the spans in records
+	attrs []Attr   // of the spans in records
+	refs  []uint32 // of the values in attrs, see heldAttr
+	lent  []byte   // values in attrs that are lentOut
 
 	seenProto, seenJSON seen
 	shapes              *shapes
-	value               []byte  // text of the value being decoded
-	span                []Attr  // attributes of the span being decoded, and behind them those of its event
-	moment              []Event // events of the span being decoded
-	linked              []Link  // links of the span being decoded
-	owner               owner   // the resource being decoded
+	value               []byte // text of the value being decoded
+	keys                keyLists
+	span                []heldAttr // attributes of the span being decoded, and behind them those of its event
+	moment              []Event    // events of the span being decoded
+	linked              []Link     // links of the span being decoded
+	owner               owner      // the resource being decoded
 }
+
+// A heldAttr is an attribute of the span being decoded.
+type heldAttr struct {
+	Attr
+	ref uint32 // number of the value in the table of the packer; 0: not known; or lentOut
+}
+
+// lentOut is the ref of a value that lies in sink.lent, which others will lie in
+// after the next flush. It is for values that may be one of a kind.
+const lentOut = math.MaxUint32
 
 // found counts what was found in one file.
 type found struct {
@@ -67,10 +83,18 @@ func newSink(o Options, shared *resources, to *Spooler, files int) *sink {
 	return s
 }
 
-// flush packs the records. It is called between messages only: decoders reach
+// complete is called when nothing more is to be learnt about the records: behind
+// each resource. They are packed while the processor still has them at hand.
+func (s *sink) complete() {
+	if s.packing {
+		s.flush()
+	}
+}
+
+// flush packs the records. It is called between resources only: decoders reach
 // back into s.records.
 func (s *sink) flush() {
-	defer func() { s.records, s.attrs = s.records[:0], s.attrs[:0] }()
+	defer s.clear()
 	for i := range s.records {
 		r := &s.records[i]
 		if s.watch != "" && strings.HasPrefix(r.span.Name, s.watch) {
@@ -83,6 +107,11 @@ func (s *sink) flush() {
 			return // the spooler knows why
 		}
 	}
+}
+
+// clear gives up the records.
+func (s *sink) clear() {
+	s.records, s.attrs, s.refs, s.lent = s.records[:0], s.attrs[:0], s.refs[:0], s.lent[:0]
 }
 
 // unreadable notes n bytes at the offset that are no span.
@@ -139,7 +168,7 @@ func (s *sink) start(at int64) *record {
 // and times from the source, in Unix nanoseconds with 0 for unset.
 func (s *sink) finish(r *record, start, end uint64) {
 	r.span.Start, r.span.End, r.span.Defect = times(start, end)
-	r.span.Attrs = s.settle(s.span)
+	r.span.Attrs, r.refs, r.keys = s.settle(s.span)
 	if len(s.moment) > 0 {
 		r.span.Events = slices.Clone(s.moment)
 	}
@@ -164,7 +193,14 @@ const noTime = time.Duration(math.MinInt64)
 // with 0 for unset. The event's attributes are those put since len(s.span) was
 // from.
 func (s *sink) putEvent(name string, at uint64, from int) {
-	e := Event{Name: name, At: noTime, Attrs: s.settle(s.span[from:])}
+	held := s.span[from:]
+	for i := range held {
+		if held[i].ref == lentOut {
+			held[i].Value = s.cache.get([]byte(held[i].Value))
+		}
+	}
+	e := Event{Name: name, At: noTime}
+	e.Attrs, _, _ = s.settle(held)
 	if at > 0 && at <= math.MaxInt64 {
 		e.At = time.Duration(at)
 	}
@@ -208,23 +244,30 @@ func times(start, end uint64) (from, to time.Duration, d Defect) {
 }
 
 // settle sorts attributes by key, keeps the last of those with one key, and
-// moves them to where they stay until they are packed.
-func (s *sink) settle(attrs []Attr) []Attr {
-	if len(attrs) == 0 {
-		return nil
+// moves them to where they stay until they are packed, with the refs of their
+// values. keys is nil where it is not known.
+func (s *sink) settle(held []heldAttr) (attrs []Attr, refs []uint32, keys *keyList) {
+	if len(held) == 0 {
+		return nil, nil, nil
 	}
-	return s.store(sortAttrs(attrs))
-}
-
-// store copies attributes to where they stay until they are packed.
-func (s *sink) store(attrs []Attr) []Attr {
-	n := len(attrs)
-	if cap(s.attrs)-len(s.attrs) < n { // the records before keep what they have
-		s.attrs = make([]Attr, 0, max(1024, n, min(2*cap(s.attrs), 1<<16)))
+	var order []int32
+	if keys = s.keys.find(held); keys != nil {
+		order = keys.order
+	} else {
+		order = sorted(held)
 	}
-	from := len(s.attrs)
-	s.attrs = append(s.attrs, attrs...)
-	return s.attrs[from : from+n : from+n]
+	from, to := len(s.attrs), len(s.attrs)+len(order)
+	if to > cap(s.attrs) { // the records before keep what they have
+		size := max(1024, len(order), min(2*cap(s.attrs), 1<<16))
+		s.attrs, s.refs = make([]Attr, size), make([]uint32, size)
+		from, to = 0, len(order)
+	}
+	s.attrs, s.refs = s.attrs[:to], s.refs[:to]
+	attrs, refs = s.attrs[from:to:to], s.refs[from:to:to]
+	for i, at := range order {
+		attrs[i], refs[i] = held[at].Attr, held[at].ref
+	}
+	return attrs, refs, keys
 }
 
 // sortAttrs sorts in place and returns the attributes without those that a
@@ -342,7 +385,7 @@ func (s *sink) want(key []byte, resource bool) (string, bool) {
 func (s *sink) put(name string, resource bool) {
 	text := s.cache.get(s.value)
 	if !resource {
-		s.span = append(s.span, Attr{name, text})
+		s.span = append(s.span, heldAttr{Attr: Attr{name, text}})
 		return
 	}
 	if name == serviceKey {
@@ -352,4 +395,35 @@ func (s *sink) put(name string, resource bool) {
 		}
 	}
 	s.owner.attrs = append(s.owner.attrs, Attr{name, text})
+}
+
+// putSeen stores an attribute of the span with a value that was seen lately.
+func (s *sink) putSeen(name string, v *seenValue) {
+	if v.ref == 0 {
+		v.ref = s.packer.number(v.text)
+	}
+	s.span = append(s.span, heldAttr{Attr{name, v.text}, v.ref})
+}
+
+// putText stores an attribute of the span with a value that was not, and is what
+// stands there: text, with its hash, encoded as raw.
+func (s *sink) putText(name string, v *seenValue, raw, text []byte, hash uint64) {
+	if s.cache.isFirst(hash) && utf8.Valid(text) {
+		s.span = append(s.span, heldAttr{Attr{name, s.lend(text)}, lentOut})
+		return
+	}
+	known := s.cache.get(text)
+	ref := s.packer.number(known)
+	v.set(raw, known, ref)
+	s.span = append(s.span, heldAttr{Attr{name, known}, ref})
+}
+
+// lend copies a text that is not empty to where it stays until the next flush.
+func (s *sink) lend(text []byte) string {
+	from := len(s.lent)
+	if from+len(text) > cap(s.lent) { // the attributes before keep what they have
+		s.lent, from = make([]byte, 0, max(1<<12, len(text), min(2*cap(s.lent), 1<<20))), 0
+	}
+	s.lent = append(s.lent, text...)
+	return unsafe.String(&s.lent[from], len(text))
 }

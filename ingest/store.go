@@ -26,6 +26,8 @@ type Store struct {
 	most    int   // spans of a trace that are used; 0: all
 	workers int
 
+	idle sync.Pool // of *grouper, whose memory Part uses again
+
 	mu  sync.Mutex
 	cut Notes // traces with more spans than most
 }
@@ -96,9 +98,16 @@ func (s *Store) CutTraces() (n Note, ok bool) {
 // goroutines at once. It ends with the first error of visit, with that of reading
 // back what was spilled, or with ctx.
 func (s *Store) Part(ctx context.Context, part int, visit func(*Trace) error) error {
-	g := s.grouper(ctx, part, visit)
-	g.passing = true
-	return g.gather(s.runs(part), 0)
+	g, ok := s.idle.Get().(*grouper)
+	if !ok {
+		g = s.grouper(ctx, part, visit)
+		g.passing = true
+	}
+	g.ctx, g.visit, g.loose = ctx, visit, part == partitions
+	err := g.gather(s.runs(part), 0)
+	g.rest()
+	s.idle.Put(g)
+	return err
 }
 
 func (s *Store) grouper(ctx context.Context, part int, visit func(*Trace) error) *grouper {
@@ -447,6 +456,15 @@ func (g *grouper) placesOf(trace int32) []place {
 		from = g.counts[trace-1]
 	}
 	return g.sorted[from:g.counts[trace]]
+}
+
+// rest gives up all that refers to what was grouped, and keeps the memory.
+func (g *grouper) rest() {
+	g.ctx, g.visit, g.b, g.tables = nil, nil, nil, nil
+	clear(g.blocks[:cap(g.blocks)])
+	clear(g.room.spans[:cap(g.room.spans)])
+	clear(g.attrs)
+	clear(g.own)
 }
 
 func (g *grouper) at(p place) []byte { return g.blocks[p.block].data[p.offset:] }

@@ -317,9 +317,9 @@ func TestLargeTrace(t *testing.T) {
 	known := newResources()
 	records := make([]record, spans)
 	for i := range records {
-		records[i] = record{TraceID{1}, Span{ID: SpanID{byte(i), byte(i >> 8)}, Parent: -1, Start: time.Duration(1 + i/3), End: spans, File: "a.json", Position: int64(i)}}
+		records[i] = record{trace: TraceID{1}, span: Span{ID: SpanID{byte(i), byte(i >> 8)}, Parent: -1, Start: time.Duration(1 + i/3), End: spans, File: "a.json", Position: int64(i)}}
 	}
-	records = append(records, record{TraceID{2}, Span{ID: SpanID{1}, Parent: -1, Start: 1, End: 2, File: "a.json"}})
+	records = append(records, record{trace: TraceID{2}, span: Span{ID: SpanID{1}, Parent: -1, Start: 1, End: 2, File: "a.json"}})
 	want := bySlowMethod(records)
 	want[0].Spans, want[0].Notes = want[0].Spans[:most], want[0].Notes[:0]
 	first := slices.Clone(records[:spans])

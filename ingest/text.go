@@ -13,7 +13,8 @@ import (
 // all different costs no more than its strings.
 type texts struct {
 	slots [textSlots]string
-	slab  []byte // room for strings to come
+	asked [textSlots]uint32 // half of a hash, see isFirst
+	slab  []byte            // room for strings to come
 }
 
 const (
@@ -42,6 +43,15 @@ func (t *texts) get(b []byte) string {
 		*at = t.store(valid(b))
 	}
 	return *at
+}
+
+// isFirst reports whether it was not lately asked about a text with the hash: most
+// texts that are not known yet never come again.
+func (t *texts) isFirst(hash uint64) bool {
+	at, half := &t.asked[hash%textSlots], uint32(hash>>32)
+	was := *at
+	*at = half
+	return was != half
 }
 
 // store copies b to the slab: values that are all different would else cost an
@@ -90,29 +100,31 @@ func valid(b []byte) []byte {
 }
 
 // seen remembers, by the index of a key in keeper.names, the encoded values it
-// had lately (in protobuf with the key) and their texts. Most attributes that
-// are kept say one of a few things; those need not be decoded, hashed and
-// looked up. A form has one of its own, since equal bytes mean different values
-// in different forms.
-type seen [][4]struct {
+// had lately and their texts. Most attributes that
+// are kept say one of a few things; those need not be decoded and looked up. A
+// form has one of its own, since equal bytes mean different values in different
+// forms.
+type seen []*[64]seenValue // nil: none
+
+type seenValue struct {
 	raw  [71]byte // what is longer is not remembered
 	n    uint8    // length of raw; 0: none
+	ref  uint32   // number of the text in the table of the packer; 0: not known
 	text string
 }
 
-func (s seen) get(key int, raw []byte) (text string, ok bool) {
-	if len(raw) == 0 {
-		return "", false
+// at returns where a value with the hash is remembered.
+func (s seen) at(key int, hash uint64) *seenValue {
+	if s[key] == nil {
+		s[key] = new([64]seenValue)
 	}
-	at := &s[key][(len(raw)+int(raw[len(raw)-1]))%4]
-	return at.text, string(at.raw[:at.n]) == string(raw)
+	return &s[key][hash>>58]
 }
 
-func (s seen) put(key int, raw []byte, text string) {
-	if len(raw) == 0 {
-		return
-	}
-	if at := &s[key][(len(raw)+int(raw[len(raw)-1]))%4]; len(raw) <= len(at.raw) {
-		at.n, at.text = uint8(copy(at.raw[:], raw)), text
+func (v *seenValue) is(raw []byte) bool { return string(v.raw[:v.n]) == string(raw) && len(raw) > 0 }
+
+func (v *seenValue) set(raw []byte, text string, ref uint32) {
+	if len(raw) <= len(v.raw) {
+		v.n, v.ref, v.text = uint8(copy(v.raw[:], raw)), ref, text
 	}
 }

@@ -19,6 +19,7 @@ type worker struct {
 
 func (w *worker) run() {
 	byPdata := w.o.Decoder == PdataDecoder
+	w.packing = true
 	w.json = &jsonText{sink: w.sink, byPdata: byPdata}
 	w.proto = &protoBytes{sink: w.sink, byPdata: byPdata}
 	for u := range w.units {

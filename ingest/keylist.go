@@ -1,0 +1,82 @@
+package ingest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A keyList is the keys of a list of attributes in the order in which they came.
+// Spans of one instrumentation nearly always have the same keys in the same
+// order, so how they are sorted is found once. Lists are a tree: each goes on
+// from the one without its last key.
+type keyList struct {
+	key    string     // the last
+	last   *keyList   // which list with one key more was asked for last
+	longer []*keyList // all that were
+	order  []int32    // see sorted; nil: not found yet
+}
+
+// keyLists holds up to maxKeyLists lists, of up to maxNext that go on from each.
+type keyLists struct {
+	empty keyList
+	n     int
+}
+
+const (
+	maxKeyLists = 1 << 12
+	maxNext     = 1 << 4
+)
+
+// find returns the list of the keys; nil: there is no room.
+func (l *keyLists) find(attrs []heldAttr) *keyList {
+	at := &l.empty
+	for i := range attrs {
+		next := at.last
+		if next == nil || next.key != attrs[i].Key {
+			if next = l.next(at, attrs[i].Key); next == nil {
+				return nil
+			}
+			at.last = next
+		}
+		at = next
+	}
+	if at.order == nil {
+		at.order = sorted(attrs)
+	}
+	return at
+}
+
+func (l *keyLists) next(at *keyList, key string) *keyList {
+	for _, next := range at.longer {
+		if next.key == key {
+			return next
+		}
+	}
+	if l.n == maxKeyLists || len(at.longer) == maxNext {
+		return nil
+	}
+	l.n++
+	next := &keyList{key: strings.Clone(key)}
+	at.longer = append(at.longer, next)
+	return next
+}
+
+// sorted returns the places of the attributes sorted by key, without those that a
+// later one with the same key replaces.
+func sorted(attrs []heldAttr) []int32 {
+	order := make([]int32, len(attrs))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(attrs[a].Key, attrs[b].Key) })
+	n := 0
+	for i, at := range order {
+		if i+1 < len(order) && attrs[order[i+1]].Key == attrs[at].Key {
+			continue
+		}
+		order[n] = at
+		n++
+	}
+	return order[:n]
+}
