@@ -245,6 +245,7 @@ var NoteText = map[ingest.Code]string{
 	ingest.LateSpan:      "a span ended more than a minute after its root",
 	ingest.RootMissing:   "no span of a trace is without a parent",
 	ingest.TraceCut:      "a trace has more spans than fit into --memory: only its first were used",
+	ingest.TextCut:       "a name or value of a span is longer than 4 KiB: its beginning was used, with a mark that tells it from others",
 	ingest.Partial:       "the source said that it is not whole",
 	ingest.Truncated:     "the input was cut off: all that came before is used",
 	ingest.Unreadable:    "bytes that are no span were skipped",

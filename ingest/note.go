@@ -22,6 +22,7 @@ const (
 	Partial       Code = "partial"          // the source said that it is not whole
 	Truncated     Code = "truncated"        // the input was cut off: all that came before is used
 	TraceCut      Code = "trace-cut"        // it has more spans than Options.Memory allows: the first by start are used
+	TextCut       Code = "text-cut"         // a name or value longer than 4 KiB: its beginning is used, and what tells it from others
 	Unreadable    Code = "unreadable"       // bytes that are no span; Amount is their number
 	OtherSignal   Code = "other-signal"     // logs, metrics or profiles: skipped
 	EmptyFile     Code = "no-spans"         // a file that holds no span, among others that do

@@ -111,6 +111,7 @@ func (s *sink) flush() {
 
 // clear gives up the records.
 func (s *sink) clear() {
+	s.cache.cut = 0 // of what turned out to be no span
 	s.records, s.attrs, s.refs, s.lent = s.records[:0], s.attrs[:0], s.refs[:0], s.lent[:0]
 }
 
@@ -167,6 +168,10 @@ func (s *sink) start(at int64) *record {
 // finish completes the record that start returned: attributes, events, links,
 // and times from the source, in Unix nanoseconds with 0 for unset.
 func (s *sink) finish(r *record, start, end uint64) {
+	if s.cache.cut > 0 {
+		s.notes.Add(TextCut, Place{File: r.span.File, Position: r.span.Position, Trace: r.trace, Span: r.span.ID})
+		s.cache.cut = 0
+	}
 	r.span.Start, r.span.End, r.span.Defect = times(start, end)
 	r.span.Attrs, r.refs, r.keys = s.settle(s.span)
 	if len(s.moment) > 0 {
@@ -212,7 +217,7 @@ func (s *sink) putEvent(name string, at uint64, from int) {
 func (s *sink) putLink(l Link) { s.linked = append(s.linked, l) }
 
 // drop takes back the record that start returned.
-func (s *sink) drop() { s.records = s.records[:len(s.records)-1] }
+func (s *sink) drop() { s.records, s.cache.cut = s.records[:len(s.records)-1], 0 }
 
 // times turns the recorded times into those of a Span, counted from 1970.
 // Values that do not fit 63 bits (the year 2262) cannot be meant: they are

@@ -21,7 +21,7 @@ const (
 	// before its brackets are counted.
 	wideBlock = 8 << 20
 
-	tooLong = "longer than 256 MiB"
+	tooLong = "longer than 256 MiB, or than an eighth of --memory"
 )
 
 // A source is the content of one file.

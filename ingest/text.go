@@ -2,7 +2,9 @@ package ingest
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 	"unicode/utf8"
 	"unsafe"
@@ -15,6 +17,7 @@ type texts struct {
 	slots [textSlots]string
 	asked [textSlots]uint32 // half of a hash, see isFirst
 	slab  []byte            // room for strings to come
+	cut   int               // texts cut to maxText since that was noted last
 }
 
 const (
@@ -22,6 +25,9 @@ const (
 	// longText is the length in bytes from which a text is taken to be one of
 	// a kind and not looked up.
 	longText = 256
+	// maxText is how many bytes of a text are kept: names, codes and hosts are short, and
+	// what decides about a message stands near its beginning.
+	maxText = 4 << 10
 	// slabSize is how many bytes of strings lie in one piece of memory. A
 	// string that is kept keeps its neighbours.
 	slabSize = 32 << 10
@@ -30,10 +36,15 @@ const (
 func newTexts() *texts { return new(texts) }
 
 // get returns b as a string with invalid UTF-8 replaced by U+FFFD, one for a
-// run of bad bytes.
+// run of bad bytes. Of a text that is longer than maxText it returns the beginning, with
+// what tells it from others that begin so.
 func (t *texts) get(b []byte) string {
 	if len(b) == 0 {
 		return ""
+	}
+	if len(b) > maxText {
+		t.cut++
+		return shortened(b)
 	}
 	if len(b) >= longText {
 		return string(valid(b))
@@ -43,6 +54,11 @@ func (t *texts) get(b []byte) string {
 		*at = t.store(valid(b))
 	}
 	return *at
+}
+
+// shortened is the beginning of a long text, with its length and its hash.
+func shortened(b []byte) string {
+	return string(valid(b[:maxText])) + fmt.Sprintf("… (%d bytes, sha256 %.8x)", len(b), sha256.Sum256(b))
 }
 
 // isFirst reports whether it was not lately asked about a text with the hash: most
