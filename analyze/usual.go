@@ -99,9 +99,10 @@ type gapTable struct {
 // dependency; negative counts as 0.
 type capTable struct {
 	Sample
-	dep  int32
-	left time.Duration // what the request at hand leaves
-	open bool          // it leaves something
+	dep    int32
+	left   time.Duration  // what the request at hand leaves
+	open   bool           // it leaves something
+	median *time.Duration // nil: not known
 }
 
 // A routeRoom is memory that one request of a route leaves to the next.
@@ -155,9 +156,6 @@ func (r *request) await(list []*call) {
 // learn adds a request to its route's table. Requests come in a fixed order, so
 // that nodes are numbered alike in every run.
 func (t *routeTable) learn(r *request) {
-	if r.loose() || r.broken {
-		return
-	}
 	t.requests++
 	if r.writes {
 		t.writes++
@@ -397,7 +395,9 @@ func (ch *chain) findAbsent(t *routeTable, calls []*call) {
 func (a *Analysis) leaveCaps(r *request, ch *chain) {
 	t, calls := r.table, r.awaitedCalls()
 	ch.byEnd = append(ch.byEnd[:0], calls...)
-	slices.SortStableFunc(ch.byEnd, func(x, y *call) int { return cmp.Compare(x.end, y.end) })
+	if byEnd := func(x, y *call) int { return cmp.Compare(x.end, y.end) }; !slices.IsSortedFunc(ch.byEnd, byEnd) {
+		slices.SortStableFunc(ch.byEnd, byEnd)
+	}
 	t.room.caps = t.room.caps[:0]
 	longest, next := time.Duration(0), 0
 	for _, c := range calls {
