@@ -20,7 +20,7 @@
 //  2. All together (learn): latencies of dependencies (summary.go,
 //     quantile.go), whom calls go to whose callee left no span (callee.go), and
 //     which calls are usual on a route, in which order and with how much own
-//     work between (usual.go). From these come minimums, reserves and ceilings
+//     work between (usual.go). From these come minimums, reserves (chain.go) and ceilings
 //     (ceiling.go), and fixed timeouts (pattern.go).
 //  3. One request after the other again (decide): computed timeouts, skipped
 //     calls, how the request ended, findings (finding.go, pattern.go). They are

@@ -21,7 +21,7 @@ func (a *Analysis) findTimeouts(r *request, c *call, i int, list []found) []foun
 		own = d.fixed.value
 	}
 	if own > 0 && left > 0 && own-left > r.deadline.doubt+time.Millisecond {
-		add(TimeoutOverBudget, own-left, &Detail{Timeout: &own})
+		add(TimeoutOverBudget, own-left, &Detail{Timeout: kept(own)})
 	}
 	if try.outcome.Cut() && try.calleeEnd != 0 && try.calleeOK && (!try.calleeGuess || try.calleeEnd-try.end > try.doubt) {
 		there := try.calleeEnd + try.leg

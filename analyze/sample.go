@@ -338,12 +338,13 @@ func (s *Sample) walk(visit func(m *moment) bool) {
 // walkAnswers walks answers that all weigh the same.
 func (s *Sample) walkAnswers(visit func(m *moment) bool) {
 	values := s.answers.values
+	var m moment
 	for from := 0; from < len(values); {
 		to := from + 1
 		for to < len(values) && values[to] == values[from] {
 			to++
 		}
-		m := moment{at: values[from]}
+		m.at = values[from]
 		m.of[answered] = mass{to - from, float64(to - from), float64(to - from)}
 		if !visit(&m) {
 			return

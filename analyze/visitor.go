@@ -35,11 +35,12 @@ func (a *Analysis) newVisitor() *visitor {
 func (v *visitor) visit(do func(h *heading, r *request)) error {
 	d, picked := v.reader, v.opts.Pick == Pick{}
 	nth := 0
+	var h heading
 	for _, s := range v.stored {
 		err := s.Blocks(func(b []byte) error {
 			for d.open(b); d.at < len(b); {
 				d.at += sizeBytes
-				h := d.heading()
+				h = d.heading()
 				for range h.requests {
 					nth++
 					if v.mine != nil {
@@ -99,10 +100,11 @@ func (a *Analysis) pass(visitors []*visitor, do func(v *visitor, r *request)) {
 // requests of each of symbols.routes take.
 func (a *Analysis) outline(look func(h *heading)) (sizes []int64) {
 	d := newRequestReader(a.symbols)
+	var h heading
 	sizes = make([]int64, len(a.symbols.routes))
 	a.err = cmp.Or(a.err, a.traces(func(b []byte) error {
 		d.open(b[sizeBytes:])
-		h := d.heading()
+		h = d.heading()
 		look(&h)
 		for range h.requests {
 			end, route := d.ahead()
