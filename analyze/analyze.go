@@ -64,8 +64,8 @@ type Analysis struct {
 	run     bool            // made by Run
 	crop    *crop           // of the input; without what the stored traces say
 	symbols *symbols
-	byPeer  []int32       // dependencies by number of symbols.peers; -1: not known yet
-	byRoute []*routeTable // by number of symbols.routes; nil: not known yet
+	byPeer  []int32       // dependencies by number of symbols.peers; -1: no request that counts calls it
+	byRoute []*routeTable // by number of symbols.routes; nil: no request that counts is of it
 	err     error         // of reading requests back
 }
 
@@ -127,18 +127,22 @@ func (a *Analysis) finish(ctx context.Context) (*Analysis, error) {
 	for _, n := range a.crop.notes.List() {
 		crop.notes.Merge(n)
 	}
-	a.visit(crop.look, a.learn)
+	sizes := a.outline(crop.look)
+	a.meet()
+	visitors := a.visitors(sizes)
+	a.pass(visitors, (*visitor).learn)
+	for _, v := range visitors {
+		a.arrival.merge(&v.arrival)
+	}
 	a.setMinimums()
-	var ch chain
-	a.each(func(r *request) { a.survey(r, &ch) })
+	a.pass(visitors, (*visitor).survey)
 	a.setCeilings()
 	a.setPatterns()
-	s := newSummary(a)
-	a.each(func(r *request) {
-		a.chainOf(r, &ch)
-		a.decide(r, &ch)
-		s.add(r)
-	})
+	a.pass(visitors, (*visitor).sumUp)
+	s := visitors[0].summary
+	for _, v := range visitors[1:] {
+		s.merge(v.summary)
+	}
 	if err := cmp.Or(a.err, ctx.Err()); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -171,102 +175,34 @@ func (a *Analysis) meetCallees() {
 	}
 }
 
-// each gives visit every picked request, in an order that depends on the data
-// alone. A request, and all that it points to but strings, is valid during the
-// visit only: copy what is to stay. Where requests cannot be read back, a.err
-// says why.
-func (a *Analysis) each(visit func(r *request)) { a.visit(func(*heading) {}, visit) }
-
-// visit is each, with the headings of traces before their requests.
-func (a *Analysis) visit(head func(h *heading), visit func(r *request)) {
-	d := newRequestReader(a.symbols)
-	picked := a.opts.Pick == Pick{}
-	for len(a.byPeer) < len(a.symbols.peers) {
-		a.byPeer = append(a.byPeer, -1)
-	}
-	for len(a.byRoute) < len(a.symbols.routes) {
-		a.byRoute = append(a.byRoute, nil)
-	}
-	for _, s := range a.stored {
-		err := s.Blocks(func(b []byte) error {
-			for d.b = b; len(d.b) > 0; {
-				d.b = d.b[sizeBytes:]
-				h := d.heading()
-				head(&h)
-				for range h.requests {
-					if r := d.next(h.id); picked || a.opts.Pick.picks(r) {
-						a.ready(r, &h)
-						visit(r)
-					}
-				}
-			}
-			return nil
-		})
-		if err != nil && a.err == nil {
-			a.err = err
-		}
-	}
-}
-
-// ready makes a stored request one that can be visited. Where its trace came in pieces
-// that were torn apart within requests, none of them is known to be whole: all are
-// fragments.
-func (a *Analysis) ready(r *request, h *heading) {
-	if h.apart && h.torn && r.role != guest {
-		r.role, r.deadline, r.timedOut, r.lost = fragment, nil, false, false
-		r.work = nil
-	}
-	r.cutAtDeadline()
-	for k := range r.work {
-		if r.work[k].to != (dependency{}) {
-			r.work[k].to.split = r.split
-		}
-	}
-	for k := range r.calls {
-		a.place(&r.calls[k])
-	}
-	if !r.loose() && !r.broken {
-		r.table = a.byRoute[r.number]
-		if r.table != nil && r.table.key == restRoute {
-			r.service, r.route, r.split = restOf, restOf, ""
-		}
-	}
-}
-
-// place gives a call the dependency that it is a call to.
-func (a *Analysis) place(c *call) {
-	dep := &a.byPeer[c.peer]
-	if *dep < 0 {
-		*dep = a.dependencyOf(c)
-	}
-	c.dep, c.to = *dep, a.deps[*dep].name
-}
-
 // learn adds a request to the tables of its route and its dependencies.
-func (a *Analysis) learn(r *request) {
+func (v *visitor) learn(r *request) {
 	for k := range r.calls {
-		a.deps[r.calls[k].dep].learn(r, k)
+		v.deps[r.calls[k].dep].learn(r, k)
 	}
-	a.arrival.learn(r)
-	if r.loose() || r.broken {
-		return
+	v.arrival.learn(r)
+	if r.table != nil {
+		r.table.learn(r)
 	}
-	if r.table == nil {
-		r.table = a.tableOf(r)
-	}
-	r.table.learn(r)
 }
 
 // survey adds to the tables what rests on minimums and reserves.
-func (a *Analysis) survey(r *request, ch *chain) {
+func (v *visitor) survey(r *request) {
 	for k := range r.calls {
-		a.deps[r.calls[k].dep].survey(r, k)
+		v.deps[r.calls[k].dep].survey(r, k)
 	}
 	if r.table != nil && r.deadline != nil {
-		a.plan(r, ch)
-		a.leaveCaps(r, ch)
+		v.plan(r, &v.chain)
+		v.leaveCaps(r, &v.chain)
 		r.table.group.survey(r, r.table.median)
 	}
+}
+
+// sumUp decides about a request, and adds it to the summary.
+func (v *visitor) sumUp(r *request) {
+	v.chainOf(r, &v.chain)
+	v.decide(r, &v.chain)
+	v.summary.add(r)
 }
 
 // chainOf is the plan of a request with a deadline. Without one there is nothing to
@@ -282,7 +218,8 @@ func (a *Analysis) chainOf(r *request, ch *chain) {
 // setMinimums decides what the reserves rest on: minimums, tails and the own
 // work between calls.
 func (a *Analysis) setMinimums() {
-	for _, d := range a.deps {
+	a.spread(len(a.deps), func(i int) {
+		d := a.deps[i]
 		if a.opts.Hints && d.rule == nil && hintOf(d.hint) == hintOptional {
 			d.required, d.falseTimeouts = false, FalseTimeoutsOptional
 		}
@@ -297,11 +234,12 @@ func (a *Analysis) setMinimums() {
 		if d.required && d.minimumInForce != nil {
 			d.weight = *d.minimumInForce
 		}
-	}
-	for _, t := range a.routes {
+	})
+	a.spread(len(a.routes), func(i int) {
+		t := a.routes[i]
 		t.settle()
 		if rule := a.opts.Policy.DeadlineFor(t.key.service, t.key.route); rule != nil && rule.Reserve != nil {
 			t.tail, t.tailKnown = *rule.Reserve, true
 		}
-	}
+	})
 }

@@ -68,13 +68,16 @@ func (d *depTable) ceilingFrom(quantile time.Duration, margin Quantile) time.Dur
 // not fit: then there is no ceiling to recommend.
 func (a *Analysis) setCeilings() {
 	margin := a.policy().Margin
-	for _, d := range a.deps {
-		d.ceiling = d.suggestCeiling(margin)
-	}
+	a.spread(len(a.deps), func(i int) { a.deps[i].ceiling = a.deps[i].suggestCeiling(margin) })
+	a.spread(len(a.routes), func(i int) {
+		for _, c := range a.routes[i].caps {
+			c.median = c.Point(P50)
+		}
+	})
 	for _, t := range a.routes {
 		for _, caps := range t.caps {
 			d := a.deps[caps.dep]
-			limit := caps.Point(P50)
+			limit := caps.median
 			if limit == nil {
 				continue
 			}

@@ -20,7 +20,7 @@
 //  2. All together (learn): latencies of dependencies (summary.go,
 //     quantile.go), whom calls go to whose callee left no span (callee.go), and
 //     which calls are usual on a route, in which order and with how much own
-//     work between (usual.go). From these come minimums, reserves and ceilings
+//     work between (usual.go). From these come minimums, reserves (chain.go) and ceilings
 //     (ceiling.go), and fixed timeouts (pattern.go).
 //  3. One request after the other again (decide): computed timeouts, skipped
 //     calls, how the request ended, findings (finding.go, pattern.go). They are
@@ -38,7 +38,9 @@
 // after what they wait for (player.go). Slack, and what alone would have saved a
 // late request, come from the same records (saved.go).
 //
-// What step 1 yields is stored as bytes (stored.go) between the passes. A summary
+// What step 1 yields is stored as bytes (stored.go) between the passes. Steps 2 and 3 go over
+// them on several goroutines, each of which visits the requests of services of its own
+// (visitor.go). A summary
 // (save.go) holds the same in a file. Summaries are read (load.go), deadlines chosen anew
 // from what was recorded, and several of them, or summaries and dumps, merged
 // (merge.go) into the order that one dump of all would have; steps 2 and 3 do not know

@@ -61,6 +61,7 @@ func (r *request) past(at time.Duration) (by time.Duration, past bool) {
 type found struct {
 	code    FindingCode
 	to      dependency // zero: about the request itself
+	dep     int32      // its number; of false-timeout and late-anyway
 	caused  bool
 	example Example
 }
@@ -68,14 +69,14 @@ type found struct {
 // find lists all findings of a request whose calls were decided.
 func (a *Analysis) find(r *request) (list []found) {
 	for _, w := range r.work {
-		list = append(list, found{w.code, w.to, w.caused, Example{Trace: r.trace, Span: w.span, File: w.file,
+		list = append(list, found{code: w.code, to: w.to, caused: w.caused, example: Example{Trace: r.trace, Span: w.span, File: w.file,
 			Position: w.position, Start: w.start, Amount: w.total, Detail: w.detail}})
 		if w.services != nil {
 			list[len(list)-1].example.WorkEvidence = &WorkEvidence{w.total, w.spans, w.services}
 		}
 	}
 	if r.table != nil && r.lost && 2*r.table.writes >= r.table.requests {
-		list = append(list, found{DeadlineLost, dependency{}, false, Example{Trace: r.trace, Span: r.span, File: r.file,
+		list = append(list, found{code: DeadlineLost, example: Example{Trace: r.trace, Span: r.span, File: r.file,
 			Position: r.position, Start: r.start}})
 	}
 	list = a.findHedges(r, list)
@@ -84,7 +85,7 @@ func (a *Analysis) find(r *request) (list []found) {
 	}
 	overrun, late := r.late()
 	if late && !(r.ended == Failed && r.timedOut && overrun <= r.deadline.tolerated()) {
-		list = append(list, found{RequestLate, dependency{}, false, Example{Trace: r.trace, Span: r.span, File: r.file,
+		list = append(list, found{code: RequestLate, example: Example{Trace: r.trace, Span: r.span, File: r.file,
 			Position: r.position, Start: r.start, Amount: overrun, Source: r.deadline.source, Lateness: a.lateness(r)}})
 	}
 	for k := range r.calls {
@@ -166,7 +167,7 @@ func (a *Analysis) findOptional(r *request, c *call, overrun time.Duration) (f f
 		return f, false
 	}
 	path := c.path
-	f = found{OptionalOnPath, c.to, false, a.callExample(r, c, 0, a.timeoutOf(r, c, c.start))}
+	f = found{code: OptionalOnPath, to: c.to, example: a.callExample(r, c, 0, a.timeoutOf(r, c, c.start))}
 	f.example.Amount, f.example.OnPath = held, &path
 	return f, true
 }

@@ -144,6 +144,7 @@ func (a *Analysis) load(ctx context.Context, saved *Saved) (*loader, error) {
 func (a *Analysis) newLoader() *loader {
 	l := &loader{Analysis: a, sum: sha256.New(), symbols: newSymbols(), languages: languages{}, spool: a.spooler.NewSpool()}
 	l.reader, l.writer = newRequestReader(l.symbols), newRequestWriter(a.symbols)
+	l.reader.bare = true
 	return l
 }
 
@@ -255,7 +256,7 @@ func (l *loader) symbol(kind recordKind, b []byte) error {
 		return nil
 	}
 	d := l.reader
-	d.b, d.wrong = b, false
+	d.open(b)
 	if kind == peerRecord {
 		p := peer{to: dependency{d.text(), d.text(), d.text(), d.text()}, alone: [2]string{d.text(), d.text()}}
 		f := flagSet(d.uvarint())
@@ -272,7 +273,7 @@ func (l *loader) symbol(kind recordKind, b []byte) error {
 		}
 		s.routes = append(s.routes, r)
 	}
-	if d.wrong || len(d.b) > 0 {
+	if d.wrong || len(d.left()) > 0 {
 		return damaged("list of names")
 	}
 	return nil
@@ -322,7 +323,7 @@ func (l *loader) end() error {
 	b := l.content()
 	d := requestReader{b: b}
 	traces, requests := d.uvarint(), d.uvarint()
-	if d.wrong || traces != l.traces || requests != l.requests || !bytes.Equal(d.b, l.sum.Sum(nil)) {
+	if d.wrong || traces != l.traces || requests != l.requests || !bytes.Equal(d.left(), l.sum.Sum(nil)) {
 		return errors.New("damaged: its checksum does not fit its content")
 	}
 	if _, err := l.from.ReadByte(); err != io.EOF {

@@ -62,7 +62,7 @@ func (c *cursor) next() (ok bool, err error) {
 	}
 	n := sizeBytes + int(binary.LittleEndian.Uint32(c.block))
 	c.trace, c.block = c.block[:n:n], c.block[n:]
-	c.reader.b = c.trace[sizeBytes:]
+	c.reader.open(c.trace[sizeBytes:])
 	h, _ := c.reader.place()
 	c.key = keyOf(&h)
 	return true, nil

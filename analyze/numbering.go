@@ -2,10 +2,11 @@ package analyze
 
 import "math/bits"
 
-// A numbering numbers keys from 0, in the order in which they come. It takes a quarter of
-// the time of a map, as key and number lie side by side. The zero value is empty.
+// A numbering numbers keys from 0, in the order in which they come. Key and number lie side
+// by side, so that to find one takes half the time that it takes in a map. The zero
+// value is empty.
 type numbering struct {
-	slots []numberSlot // 2^k of them, half of them free at the least
+	slots []numberSlot // 2^k of them, a quarter of them free at the least
 	used  int32
 }
 
@@ -38,7 +39,7 @@ func (n *numbering) find(key uint64) int32 {
 
 // add is the number of a key, which gets the next one if it has none.
 func (n *numbering) add(key uint64) int32 {
-	if 2*int(n.used) >= len(n.slots) {
+	if 4*int(n.used) >= 3*len(n.slots) {
 		n.grow()
 	}
 	s := n.slot(key)

@@ -12,7 +12,7 @@ func (a *Analysis) findTimeouts(r *request, c *call, i int, list []found) []foun
 	d := a.deps[c.dep]
 	left := r.deadline.budget - try.start
 	add := func(code FindingCode, amount time.Duration, detail *Detail) {
-		f := found{code: code, to: c.to, example: a.callExample(r, c, i, a.timeoutOf(r, c, try.start))}
+		f := found{code: code, to: c.to, dep: c.dep, example: a.callExample(r, c, i, a.timeoutOf(r, c, try.start))}
 		f.example.Amount, f.example.Detail = amount, detail
 		list = append(list, f)
 	}
@@ -21,7 +21,7 @@ func (a *Analysis) findTimeouts(r *request, c *call, i int, list []found) []foun
 		own = d.fixed.value
 	}
 	if own > 0 && left > 0 && own-left > r.deadline.doubt+time.Millisecond {
-		add(TimeoutOverBudget, own-left, &Detail{Timeout: &own})
+		add(TimeoutOverBudget, own-left, &Detail{Timeout: kept(own)})
 	}
 	if try.outcome.Cut() && try.calleeEnd != 0 && try.calleeOK && (!try.calleeGuess || try.calleeEnd-try.end > try.doubt) {
 		there := try.calleeEnd + try.leg
@@ -203,7 +203,7 @@ func (d *depTable) closePile() (fixed, unclear bool) {
 		return false, false
 	}
 	longer := d.latency.answersAbove(p.high) - d.ranOn.answersAbove(p.high)
-	if 100*longer > d.latency.series[answered].n-d.ranOn.N() {
+	if 100*longer > d.latency.answers.n-d.ranOn.N() {
 		return false, false
 	}
 	spread := func(s stretched) bool { return s.some && s.high-s.low > 3*pileWidth(p.value) }

@@ -53,6 +53,7 @@ type request struct {
 	table   *routeTable
 	ended   Ended
 	skipped []skip  // inferred: usual calls that were not made
+	nth     int     // among all requests as they are stored
 	awaited []*call // of calls: see awaitedCalls; nil: not listed yet
 }
 

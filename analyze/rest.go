@@ -25,6 +25,5 @@ func (a *Analysis) tableOf(r *request) *routeTable {
 		a.routeOf[key] = t
 		a.routes = append(a.routes, t)
 	}
-	a.byRoute[r.number] = t
 	return t
 }

@@ -11,7 +11,7 @@ type roomList struct {
 // read reads a stored trace whole. What it returns holds until the next. d.wrong tells
 // whether it was one.
 func (l *roomList) read(d *requestReader, b []byte) (*heading, []*request) {
-	d.b, d.wrong = b[sizeBytes:], false
+	d.open(b[sizeBytes:])
 	own := d.requestRoom
 	defer func() { d.requestRoom = own }()
 	l.head = d.heading()
@@ -27,7 +27,7 @@ func (l *roomList) read(d *requestReader, b []byte) (*heading, []*request) {
 		}
 		l.list = append(l.list, r)
 	}
-	if len(d.b) > 0 {
+	if len(d.left()) > 0 {
 		d.fail()
 	}
 	return &l.head, l.list

@@ -33,14 +33,15 @@ var exactValues = 1 << 20 // only tests set it
 // power of two that a class reaches, and there are 54 at the most. Calls between 1 ms
 // and 10 s take 112 kB a class.
 type Sample struct {
-	series       [classes]series
 	n            int // values
 	known        int // of which the weight is known
 	light, heavy weight
 	low, high    time.Duration // the least and the greatest value
 	binned       bool          // in histograms
 	sealed       bool
-	latency      *Latency // of its n values
+	answers      series
+	cutShort     *[classes - 1]series // of the classes of cuts; nil: there are none
+	latency      *Latency             // of its n values
 }
 
 // A series is the values of one class.
@@ -49,6 +50,41 @@ type series struct {
 	values  []time.Duration
 	weights []weight   // of values; nil while all values of the sample weigh the same
 	bins    *histogram // nil while values are kept
+}
+
+// series are those of all classes, to be read.
+func (s *Sample) series() (all [classes]series) {
+	all[answered] = s.answers
+	if s.cutShort != nil {
+		copy(all[1:], s.cutShort[:])
+	}
+	return all
+}
+
+// open is the series of a class, to be added to.
+func (s *Sample) open(c class) *series {
+	if c != answered && s.cutShort == nil {
+		s.cutShort = new([classes - 1]series)
+		if s.binned {
+			for i := range s.cutShort {
+				s.cutShort[i].bins = &histogram{weighed: s.weighted()}
+			}
+		}
+	}
+	if c == answered {
+		return &s.answers
+	}
+	return &s.cutShort[c-1]
+}
+
+// each gives the series that the sample has.
+func (s *Sample) each(do func(of *series)) {
+	do(&s.answers)
+	if s.cutShort != nil {
+		for i := range s.cutShort {
+			do(&s.cutShort[i])
+		}
+	}
 }
 
 // Add adds an answer of unknown weight. Negative durations count as 0.
@@ -70,11 +106,11 @@ func (s *Sample) add(c class, d time.Duration, w weight) {
 	s.reach(d, d)
 	s.n++
 	s.sealed = false
-	to := &s.series[c]
-	to.n++
 	if !s.binned && s.n > exactValues {
 		s.bin()
 	}
+	to := s.open(c)
+	to.n++
 	if s.binned {
 		to.bins.add(bucket(d), 1, loadOf(1, w))
 		return
@@ -95,14 +131,13 @@ func (s *Sample) hold(light, heavy weight) {
 	if differ || !s.weighted() {
 		return
 	}
-	for c := range s.series {
-		to := &s.series[c]
+	s.each(func(to *series) {
 		if s.binned {
 			to.bins.weigh(same)
 		} else {
 			to.weights = slices.Repeat([]weight{same}, len(to.values))
 		}
-	}
+	})
 }
 
 // reach makes the range hold values from low to high.
@@ -116,8 +151,7 @@ func (s *Sample) reach(low, high time.Duration) {
 // bin moves all values into histograms.
 func (s *Sample) bin() {
 	s.binned = true
-	for c := range s.series {
-		from := &s.series[c]
+	s.each(func(from *series) {
 		from.bins = &histogram{weighed: s.weighted()}
 		for i, d := range from.values {
 			w := s.light
@@ -127,7 +161,7 @@ func (s *Sample) bin() {
 			from.bins.add(bucket(d), 1, loadOf(1, w))
 		}
 		from.values, from.weights = nil, nil
-	}
+	})
 }
 
 // merge adds all that another sample holds, which stays as it is.
@@ -143,8 +177,11 @@ func (s *Sample) merge(o *Sample) {
 	if !s.binned && (o.binned || s.n > exactValues) {
 		s.bin()
 	}
-	for c := range s.series {
-		to, from := &s.series[c], &o.series[c]
+	for c, from := range o.series() {
+		if from.n == 0 {
+			continue
+		}
+		to := s.open(class(c))
 		to.n += from.n
 		if o.binned {
 			for k, p := range from.bins.pages {
@@ -187,11 +224,10 @@ func (s *Sample) seal() {
 		return
 	}
 	s.sealed = true
-	for c := range s.series {
-		of := &s.series[c]
+	s.each(func(of *series) {
 		if of.weights == nil {
 			slices.Sort(of.values)
-			continue
+			return
 		}
 		type pair struct {
 			d time.Duration
@@ -205,7 +241,7 @@ func (s *Sample) seal() {
 		for i, p := range pairs {
 			of.values[i], of.weights[i] = p.d, p.w
 		}
-	}
+	})
 }
 
 // N is the number of values, answers and cuts.
@@ -218,7 +254,7 @@ func (s *Sample) Range() (low, high time.Duration) { return s.low, s.high }
 func (s *Sample) Exact() bool { return !s.binned }
 
 // cuts is the number of cuts.
-func (s *Sample) cuts() int { return s.n - s.series[answered].n }
+func (s *Sample) cuts() int { return s.n - s.answers.n }
 
 // mixed reports whether some weights are known and others not: then no value that
 // stands for all spans can be given.
@@ -256,25 +292,30 @@ func (m *moment) cut() mass { return m.of[cutFixed].plus(m.of[cutRace]).plus(m.o
 // moment is valid during its visit.
 func (s *Sample) walk(visit func(m *moment) bool) {
 	s.seal()
-	if s.binned {
+	switch {
+	case s.binned:
 		s.walkBins(visit)
 		return
+	case s.cutShort == nil && s.answers.weights == nil:
+		s.walkAnswers(visit)
+		return
 	}
+	all := s.series()
 	var next [classes]int
 	var m moment
 	for {
 		m = moment{at: math.MaxInt64}
 		more := false
-		for c := range s.series {
-			if v := s.series[c].values; next[c] < len(v) {
+		for c := range all {
+			if v := all[c].values; next[c] < len(v) {
 				m.at, more = min(m.at, v[next[c]]), true
 			}
 		}
 		if !more {
 			return
 		}
-		for c := range s.series {
-			of, from := &s.series[c], next[c]
+		for c := range all {
+			of, from := &all[c], next[c]
 			for next[c] < len(of.values) && of.values[next[c]] == m.at {
 				if of.weights != nil {
 					w := float64(of.weights[next[c]]) / float64(oneWeight)
@@ -294,13 +335,34 @@ func (s *Sample) walk(visit func(m *moment) bool) {
 	}
 }
 
+// walkAnswers walks answers that all weigh the same.
+func (s *Sample) walkAnswers(visit func(m *moment) bool) {
+	values := s.answers.values
+	var m moment
+	for from := 0; from < len(values); {
+		to := from + 1
+		for to < len(values) && values[to] == values[from] {
+			to++
+		}
+		m.at = values[from]
+		m.of[answered] = mass{to - from, float64(to - from), float64(to - from)}
+		if !visit(&m) {
+			return
+		}
+		from = to
+	}
+}
+
 func (s *Sample) walkBins(visit func(m *moment) bool) {
 	var m moment
-	for k := range s.series[0].bins.pages {
+	all := s.series()
+	for k := range s.answers.bins.pages {
 		var pages [classes]*page
 		any := false
-		for c := range s.series {
-			pages[c] = s.series[c].bins.pages[k]
+		for c := range all {
+			if bins := all[c].bins; bins != nil {
+				pages[c] = bins.pages[k]
+			}
 			any = any || pages[c] != nil
 		}
 		if !any {
@@ -332,8 +394,9 @@ func (s *Sample) walkBins(visit func(m *moment) bool) {
 // total adds up a class, or several.
 func (s *Sample) total(of ...class) (t mass) {
 	if !s.weighted() {
+		all := s.series()
 		for _, c := range of {
-			t.n += s.series[c].n
+			t.n += all[c].n
 		}
 		t.weight, t.square = float64(t.n), float64(t.n)
 		return t
@@ -370,7 +433,7 @@ func (s *Sample) effectiveN() *float64 {
 // answersAbove counts the answers that took longer than d, which is not negative.
 func (s *Sample) answersAbove(d time.Duration) int {
 	s.seal()
-	of := &s.series[answered]
+	of := &s.answers
 	if !s.binned {
 		return of.n - sort.Search(of.n, func(i int) bool { return of.values[i] > d })
 	}

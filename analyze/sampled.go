@@ -28,6 +28,14 @@ func (a *arrival) learn(r *request) {
 	}
 }
 
+// merge adds what another arrival counted.
+func (a *arrival) merge(b *arrival) {
+	a.took.merge(&b.took)
+	a.failed += b.failed
+	a.forced += b.forced
+	a.weighed += b.weighed
+}
+
 // Limits of what looks tail-sampled.
 const (
 	sampledRequests = 100

@@ -103,6 +103,7 @@ func (a *Analysis) Save(w io.Writer) error {
 	}
 	s := &saver{to: packed, sum: sha256.New(), symbols: newSymbols()}
 	s.writer = newRequestWriter(s.symbols)
+	s.writer.bare = true
 	if err := s.save(a); err != nil {
 		return errors.Join(err, packed.Close())
 	}
@@ -168,7 +169,7 @@ func (a *Analysis) inOrder(visit func(b []byte) error) error {
 	var places []place
 	d := newRequestReader(a.symbols)
 	err := a.traces(func(b []byte) error {
-		d.b = b[sizeBytes:]
+		d.open(b[sizeBytes:])
 		h, _ := d.place()
 		places = append(places, place{keyOf(&h), b})
 		return nil

@@ -16,7 +16,7 @@ import (
 // forgotten are the fields that only traced needs, and those that are filled when
 // all requests are known.
 var forgotten = cmp.Options{
-	cmpopts.IgnoreFields(request{}, "entry", "number", "table", "ended", "skipped", "awaited"),
+	cmpopts.IgnoreFields(request{}, "entry", "number", "table", "ended", "skipped", "nth", "awaited"),
 	cmpopts.IgnoreFields(grounds{}, "written"),
 	cmpopts.IgnoreFields(call{}, "peer", "rules", "at", "met", "dep", "node", "reserve", "before", "findings"),
 	cmpopts.IgnoreFields(attempt{}, "how", "at", "server", "rules"),
@@ -70,7 +70,8 @@ func TestStoredRequests(t *testing.T) {
 			}
 		}
 		d := newRequestReader(symbols)
-		d.b = stored
+		d.bare = true
+		d.open(stored)
 		for i := range want {
 			if diff := cmp.Diff(want[i], d.next(want[i].trace), forgotten, cmp.AllowUnexported(request{}, call{}, attempt{}, deadline{}, grounds{}, phases{},
 				phaseInterval{}, phaseLength{}, interval{}, work{}, dependency{}, protocol{})); diff != "" {
@@ -78,8 +79,8 @@ func TestStoredRequests(t *testing.T) {
 			}
 			requests++
 		}
-		if len(d.b) > 0 {
-			t.Errorf("%s: %d bytes are left", path, len(d.b))
+		if n := len(d.left()); n > 0 {
+			t.Errorf("%s: %d bytes are left", path, n)
 		}
 	}
 	if requests < 50 {

@@ -205,7 +205,7 @@ type summary struct {
 	a        *Analysis
 	routes   map[*routeTable]*routeSum
 	findings map[findingKey]*Finding
-	worst    []LateOne
+	worst    []lateRequest
 	requests int
 	weighed  int // requests and fragments whose sampling weight is known
 	orphans  int
@@ -213,6 +213,12 @@ type summary struct {
 
 // MaxWorst is how many late requests a report lists.
 const MaxWorst = 100
+
+// A lateRequest is a LateOne with its place among all requests as they are stored.
+type lateRequest struct {
+	LateOne
+	nth int
+}
 
 // A routeSum is a Route under construction.
 type routeSum struct {
@@ -236,9 +242,9 @@ func (s *summary) add(r *request) {
 			s.a.learnLate(r, f.example.Amount)
 			s.addWorst(r, &f)
 		case FalseTimeout:
-			s.a.deps[s.a.depOf[f.to]].falseCuts++
+			s.a.deps[f.dep].falseCuts++
 		case LateAnyway:
-			s.a.deps[s.a.depOf[f.to]].lateCuts++
+			s.a.deps[f.dep].lateCuts++
 		}
 	}
 	for _, f := range s.a.findFixed(r) {
@@ -263,6 +269,18 @@ func (s *summary) add(r *request) {
 		s.routes[r.table] = t
 	}
 	t.add(r)
+}
+
+// merge adds what another summary, of other services, adds up.
+func (s *summary) merge(o *summary) {
+	maps.Copy(s.routes, o.routes)
+	maps.Copy(s.findings, o.findings)
+	for i := range o.worst {
+		s.keepWorst(&o.worst[i])
+	}
+	s.requests += o.requests
+	s.weighed += o.weighed
+	s.orphans += o.orphans
 }
 
 // file counts a finding under its place.
@@ -323,25 +341,30 @@ func (t *routeSum) add(r *request) {
 	}
 }
 
-// addWorst keeps the MaxWorst latest requests.
+// addWorst adds a late request to the worst.
 func (s *summary) addWorst(r *request, f *found) {
-	one := LateOne{Trace: r.trace, Span: r.span, File: r.file, Position: r.position, Service: r.service, Route: r.route, Split: s.a.split(r.split),
-		Start: r.start, Overrun: f.example.Amount, Source: r.deadline.source, Lateness: *f.example.Lateness}
-	i, _ := slices.BinarySearchFunc(s.worst, &one, func(x LateOne, y *LateOne) int {
-		return cmp.Or(cmp.Compare(y.Overrun, x.Overrun), bytes.Compare(x.Trace[:], y.Trace[:]), bytes.Compare(x.Span[:], y.Span[:]))
+	s.keepWorst(&lateRequest{LateOne{Trace: r.trace, Span: r.span, File: r.file, Position: r.position, Service: r.service, Route: r.route, Split: s.a.split(r.split),
+		Start: r.start, Overrun: f.example.Amount, Source: r.deadline.source, Lateness: *f.example.Lateness}, r.nth})
+}
+
+// keepWorst keeps the MaxWorst latest requests.
+func (s *summary) keepWorst(one *lateRequest) {
+	i, _ := slices.BinarySearchFunc(s.worst, one, func(x lateRequest, y *lateRequest) int {
+		return cmp.Or(cmp.Compare(y.Overrun, x.Overrun), bytes.Compare(x.Trace[:], y.Trace[:]), bytes.Compare(x.Span[:], y.Span[:]),
+			cmp.Compare(y.nth, x.nth)) // ids may be there twice
 	})
 	if i < MaxWorst {
-		s.worst = slices.Insert(s.worst, i, one)
+		s.worst = slices.Insert(s.worst, i, *one)
 		s.worst = s.worst[:min(len(s.worst), MaxWorst)]
 	}
 }
 
 // report puts all together, in an order that depends on names alone.
 func (s *summary) report(c *crop) Report {
-	r := Report{Schema: ReportSchema, SplitBy: s.a.opts.SplitBy, Input: s.input(c), Routes: []Route{}, Dependencies: []Dependency{},
-		Findings: []Finding{}, Worst: s.worst}
-	if r.Worst == nil {
-		r.Worst = []LateOne{}
+	r := Report{Schema: ReportSchema, SplitBy: s.a.opts.SplitBy, Input: s.input(c), Routes: []Route{},
+		Findings: []Finding{}, Worst: []LateOne{}}
+	for i := range s.worst {
+		r.Worst = append(r.Worst, s.worst[i].LateOne)
 	}
 	for table, t := range s.routes {
 		r.Routes = append(r.Routes, t.finish(s.a, table))
@@ -354,9 +377,8 @@ func (s *summary) report(c *crop) Report {
 			s.file(d.name.caller, "", d.name.split, &f)
 		}
 	}
-	for _, d := range s.a.deps {
-		r.Dependencies = append(r.Dependencies, s.a.finishDep(d))
-	}
+	r.Dependencies = make([]Dependency, len(s.a.deps))
+	s.a.spread(len(s.a.deps), func(i int) { r.Dependencies[i] = s.a.finishDep(s.a.deps[i]) })
 	slices.SortFunc(r.Dependencies, func(x, y Dependency) int {
 		return x.name().compare(y.name())
 	})

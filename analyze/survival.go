@@ -181,7 +181,7 @@ func (s *Sample) simple() bool {
 // plain is a quantile of answers that all weigh the same.
 func (s *Sample) plain(q Quantile) Estimate {
 	s.seal()
-	values := s.series[answered].values
+	values := s.answers.values
 	kth := func(k int) *time.Duration {
 		if k < 1 || k > len(values) {
 			return nil
@@ -276,7 +276,7 @@ func (s *Sample) Estimate(q Quantile) Estimate { return s.estimates(q)[0] }
 func (s *Sample) Point(q Quantile) *time.Duration {
 	if s.simple() {
 		s.seal()
-		return kept(s.series[answered].values[q.Rank(s.n)-1])
+		return kept(s.answers.values[q.Rank(s.n)-1])
 	}
 	return s.Estimate(q).Point
 }
@@ -321,6 +321,9 @@ func (s *Sample) shareCut(d, slack time.Duration) Share {
 	all := s.total(allClasses...)
 	if d < 0 {
 		return shareOf(all, all)
+	}
+	if s.simple() {
+		return shareOf(mass{weight: float64(s.answersAbove(d))}, all)
 	}
 	from := d - slack
 	if s.binned { // the bucket of d counts as d

@@ -22,6 +22,8 @@ type Independence struct {
 // A groupTable counts what the last parallel group of a route's requests did.
 type groupTable struct {
 	seen     map[string]int // requests by the nodes of their group
+	last     []int32        // nodes of the group of the request at hand
+	key      []byte         // and as a key
 	nodes    []int32        // of the most frequent group
 	all      headcount      // requests that hold all of nodes
 	late     headcount
@@ -46,20 +48,20 @@ func lastGroup(calls []*call) []*call {
 
 // learn counts the last group of a request.
 func (g *groupTable) learn(calls []*call) {
-	var key []byte
-	var nodes []int32
+	nodes, key := g.last[:0], g.key[:0]
 	for _, c := range lastGroup(calls) {
 		if c.node >= 0 {
 			nodes = append(nodes, c.node)
 		}
 	}
-	if len(nodes) < 2 {
+	if g.last = nodes; len(nodes) < 2 {
 		return
 	}
 	slices.Sort(nodes)
 	for _, n := range nodes {
 		key = binary.BigEndian.AppendUint16(key, uint16(n))
 	}
+	g.key = key
 	if g.seen == nil {
 		g.seen = map[string]int{}
 	}
