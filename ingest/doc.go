@@ -40,7 +40,8 @@
 //     protowire.go; jaegerproto.go; pdatadecoder.go. Attributes and events that Options does not ask for are
 //     skipped without being built, and what has the usual shape is read by the
 //     short ways of jsonusual.go, usualField and usualAttributes. All end in a
-//     sink (sink.go), which packs the records (record.go).
+//     sink (sink.go), which packs the records (record.go). What spans repeat, keys
+//     in their order (keylist.go) and values (text.go), is told by what came lately.
 //  5. group (group.go) collects the records of each trace id.
 //  6. assemble (assemble.go, link.go) builds each trace: place spans in time,
 //     sort, drop copies, link parents, cut cycles, note.

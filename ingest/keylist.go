@@ -17,7 +17,8 @@ type keyList struct {
 	order  []int32    // see sorted; nil: not found yet
 }
 
-// keyLists holds up to maxKeyLists lists, of up to maxNext that go on from each.
+// keyLists holds up to maxKeyLists lists, of up to maxNext that go on from each. What is
+// longer than maxKeys, or has a key of longText, is not held.
 type keyLists struct {
 	empty keyList
 	n     int
@@ -26,10 +27,14 @@ type keyLists struct {
 const (
 	maxKeyLists = 1 << 12
 	maxNext     = 1 << 4
+	maxKeys     = 1 << 6
 )
 
-// find returns the list of the keys; nil: there is no room.
+// find returns the list of the keys; nil: it is not held.
 func (l *keyLists) find(attrs []heldAttr) *keyList {
+	if len(attrs) > maxKeys {
+		return nil
+	}
 	at := &l.empty
 	for i := range attrs {
 		next := at.last
@@ -53,7 +58,7 @@ func (l *keyLists) next(at *keyList, key string) *keyList {
 			return next
 		}
 	}
-	if l.n == maxKeyLists || len(at.longer) == maxNext {
+	if l.n == maxKeyLists || len(at.longer) == maxNext || len(key) >= longText {
 		return nil
 	}
 	l.n++

@@ -21,7 +21,11 @@ func TestKeyLists(t *testing.T) {
 	for range 20_000 {
 		var held []heldAttr
 		var want []Attr
-		for i := range random.IntN(6) {
+		n := random.IntN(6)
+		if random.IntN(50) == 0 {
+			n = random.IntN(2 * maxKeys)
+		}
+		for i := range n {
 			a := Attr{strings.Repeat("k", 1+random.IntN(20)), fmt.Sprint(i)}
 			held, want = append(held, heldAttr{a, uint32(i)}), append(want, a)
 		}
