@@ -53,6 +53,23 @@ func (w *requestWriter) peer(p peer) {
 	w.symbol(lookUp(w.peers, p, w.symbols.peer))
 }
 
+// whom appends whom a call of the request goes to.
+func (w *requestWriter) whom(r *request, c *call) {
+	m := c.met
+	shared := m != nil && !w.plain && r.split == "" // with other calls
+	if !shared || m.in != w.symbols {
+		to := c.to
+		to.split = r.split
+		p := peer{to, [2]string{c.alone.callee, c.alone.operation}, c.nameable, c.protocol}
+		if !shared {
+			w.peer(p)
+			return
+		}
+		m.in, m.number = w.symbols, lookUp(w.peers, p, w.symbols.peer)
+	}
+	w.symbol(m.number)
+}
+
 func (w *requestWriter) route(r routeKey) {
 	if w.plain {
 		w.text(r.service)
@@ -242,12 +259,10 @@ func (c *call) single() bool {
 func (w *requestWriter) call(r *request, c *call) {
 	single := c.single()
 	w.flags(single, c.awaited, c.path != 0, c.winner == 0, c.file == r.file, c.messaging, c.hint != "", c.unfinished)
-	to := c.to
-	to.split = r.split
-	if to.caller != r.service && !w.plain {
+	if !w.plain && c.to.caller != r.service {
 		w.symbols.mixed.Store(true)
 	}
-	w.peer(peer{to, [2]string{c.alone.callee, c.alone.operation}, c.nameable, c.protocol})
+	w.whom(r, c)
 	w.span(c.span)
 	w.number(c.position - r.position)
 	w.time(c.start)
