@@ -98,9 +98,7 @@ func (t *traced) attributeOne(index int32, members, local []int32) {
 			r.calls[c].awaited = false
 		}
 	}
-	f.room = t.rec.path
 	path := f.walk(local[r.entry], nil)
-	t.rec.path = f.room
 	r.eps = f.nodes[local[r.entry]].eps()
 	for _, s := range path {
 		d := s.end - s.start

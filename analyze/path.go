@@ -62,24 +62,28 @@ type forest struct {
 	bonds []bond
 	loser []bool // cancelled because a sibling answered, or failed, first
 	from  []int32
-	kids  []int32   // kids[from[i]:from[i+1]] are the children of i, in the order of nodes
-	room  []segment // for the next path
+	kids  []int32 // kids[from[i]:from[i+1]] are the children of i, in the order of nodes
 	*forestRoom
 }
 
 // A forestRoom is the memory of one forest, which the next may have.
 type forestRoom struct {
+	forest    forest
 	bondRoom  []bond
 	loserRoom []bool
 	fromRoom  []int32
 	kidsRoom  []int32
+	path      []segment
 	stack     []frame
-	spare     [][]span // of frames
+	spare     [][]span        // of frames
+	ends      []time.Duration // see markInFlight
+	ended     []bool
 }
 
 // newForest links the nodes and decides all bonds.
 func newForest(nodes []node, room *forestRoom) *forest {
-	f := &forest{nodes: nodes, bonds: again(&room.bondRoom, len(nodes)), loser: again(&room.loserRoom, len(nodes)),
+	f := &room.forest
+	*f = forest{nodes: nodes, bonds: again(&room.bondRoom, len(nodes)), loser: again(&room.loserRoom, len(nodes)),
 		from: again(&room.fromRoom, len(nodes)+2), kids: again(&room.kidsRoom, len(nodes)), forestRoom: room}
 	for i := range nodes {
 		if p := nodes[i].parent; p >= 0 {
@@ -252,7 +256,7 @@ func (f *forest) Path(root int32, visited func(node int32)) []segment {
 // The walk is iterative, and linear-log in the number of children: what a
 // visit has passed it never looks at again.
 func (f *forest) walk(root int32, visited func(node int32)) []segment {
-	back := f.room[:0] // from the end
+	back := f.path[:0] // from the end
 	emit := func(n int32, start, end time.Duration) {
 		if start < end {
 			back = append(back, segment{node: n, start: start, end: end})
@@ -267,7 +271,7 @@ func (f *forest) walk(root int32, visited func(node int32)) []segment {
 		pick, ok := f.pick(at)
 		if !ok {
 			emit(at.node, at.lo, at.t)
-			f.spare = append(f.spare, at.kids[:0])
+			f.spare = append(f.spare, at.kids[:0], at.entered[:0])
 			stack = stack[:len(stack)-1]
 			continue
 		}
@@ -283,7 +287,7 @@ func (f *forest) walk(root int32, visited func(node int32)) []segment {
 		}
 		stack = append(stack, f.visit(pick.node, pick.start, end))
 	}
-	f.room, f.stack = back, stack
+	f.path, f.stack = back, stack
 	slices.Reverse(back)
 	return back
 }
@@ -292,8 +296,8 @@ func (f *forest) walk(root int32, visited func(node int32)) []segment {
 func (f *forest) visit(n int32, lo, hi time.Duration) frame {
 	kids := f.children(n)
 	at := frame{node: n, lo: lo, t: hi}
-	if last := len(f.spare) - 1; last >= 0 {
-		at.kids, f.spare = f.spare[last], f.spare[:last]
+	if last := len(f.spare) - 2; last >= 0 {
+		at.kids, at.entered, f.spare = f.spare[last], f.spare[last+1], f.spare[:last]
 	}
 	for _, k := range kids {
 		if c := &f.nodes[k]; f.bonds[k].waited() && !f.loser[k] {
@@ -351,26 +355,24 @@ func (f *forest) pick(at *frame) (span, bool) {
 
 // markInFlight marks the segments during which a child of their node ran.
 func (f *forest) markInFlight(path []segment) {
-	reach := make(map[int32][]time.Duration) // by node: latest end among its first k+1 children
+	ends, ended := again(&f.ends, len(f.kids)), again(&f.ended, len(f.nodes)) // by child: the latest end up to it; by node: known
 	for i := range path {
 		s := &path[i]
-		kids := f.children(s.node)
+		kids, ends := f.children(s.node), ends[f.from[s.node]:f.from[s.node+1]]
 		if len(kids) == 0 {
 			continue
 		}
-		ends, ok := reach[s.node]
-		if !ok {
-			ends = make([]time.Duration, len(kids))
+		if !ended[s.node] {
+			ended[s.node] = true
 			latest := time.Duration(math.MinInt64)
-			for j, k := range kids {
-				if c := &f.nodes[k]; c.end > c.start { // no length, or none that is known: not seen to run
+			for k, kid := range kids {
+				if c := &f.nodes[kid]; c.end > c.start { // no length, or none that is known: not seen to run
 					latest = max(latest, c.end)
 				}
-				ends[j] = latest
+				ends[k] = latest
 			}
-			reach[s.node] = ends
 		}
-		begun := sort.Search(len(kids), func(j int) bool { return f.nodes[kids[j]].start >= s.end })
+		begun := sort.Search(len(kids), func(k int) bool { return f.nodes[kids[k]].start >= s.end })
 		s.inFlight = begun > 0 && ends[begun-1] > s.start
 	}
 }

@@ -33,7 +33,6 @@ type recogniser struct {
 	meetings map[meetingKey]*meeting
 	emitters emitters
 	room     room
-	path     []segment // for paths that are looked at once
 }
 
 func newRecogniser(by *tables) *recogniser {

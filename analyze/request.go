@@ -146,7 +146,6 @@ func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]
 	tr.sentTimeout, tr.written = again(&room.sent, n), again(&room.written, n)
 	tr.see()
 	tr.forest = newForest(tr.nodes(), &room.forest)
-	tr.forest.room = rec.path
 	tr.divide()
 	tr.tryAll()
 	tr.legs = tr.networkLegs()
@@ -158,7 +157,6 @@ func newTraced(t *ingest.Trace, o *Options, rec *recogniser, links map[linkTo][]
 	tr.findWork()
 	tr.findAmplified()
 	tr.takeNotes()
-	rec.path = tr.forest.room
 	return &tr
 }
 
