@@ -33,7 +33,7 @@ type look struct {
 
 // looks remembers what spans looked like lately. It is for one goroutine.
 type looks struct {
-	near  [1 << 13]nearLook // by what the store says of spans that are alike
+	near  []nearLook // by what the store says of spans that are alike; empty until it says something
 	known map[string]*look
 	once  [1 << 12]uint64 // hashes of what was seen once: what never comes again is not remembered
 	seed  maphash.Seed
@@ -65,7 +65,10 @@ func (l *looks) nearest(m lookMarks, s *ingest.Span) *nearLook {
 		return nil
 	}
 	hash := (m.alike ^ uint64(m.kind)<<60 ^ uint64(m.status)<<58 ^ uint64(m.parent)<<53) * 0x9e3779b97f4a7c15
-	return &l.near[hash>>(64-13)]
+	if len(l.near) == 0 {
+		l.near = make([]nearLook, 1<<nearBits)
+	}
+	return &l.near[hash>>(64-nearBits)]
 }
 
 // holds reports whether the look is that of a span with the marks.
@@ -97,8 +100,10 @@ func (n *nearLook) set(m lookMarks, s *ingest.Span, as *look, loose *loose) {
 	*n = at
 }
 
-// Bounds of what is remembered: how many looks, and the bytes of what tells one.
+// Bounds of what is remembered: how many looks (near ones by the power of two), and the
+// bytes of what tells one.
 const (
+	nearBits     = 13
 	maxLooks     = 1 << 12
 	maxLookBytes = 1 << 10
 )

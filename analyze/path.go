@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"bytes"
 	"cmp"
 	"math"
 	"slices"
@@ -216,9 +217,14 @@ type span struct {
 // before orders children by end descending, start ascending, healthy first, id,
 // and index.
 func (f *forest) before(a, b span) int {
+	if a.end != b.end {
+		return cmp.Compare(b.end, a.end)
+	}
+	if a.start != b.start {
+		return cmp.Compare(a.start, b.start)
+	}
 	x, y := &f.nodes[a.node], &f.nodes[b.node]
-	return cmp.Or(cmp.Compare(b.end, a.end), cmp.Compare(a.start, b.start),
-		cmp.Compare(min(x.state, 1), min(y.state, 1)), slices.Compare(x.id[:], y.id[:]), cmp.Compare(a.node, b.node))
+	return cmp.Or(cmp.Compare(min(x.state, 1), min(y.state, 1)), bytes.Compare(x.id[:], y.id[:]), cmp.Compare(a.node, b.node))
 }
 
 // A segment is a stretch of a critical path, spent in one node.
