@@ -121,6 +121,7 @@ func (a *Analysis) reap(ctx context.Context, from *source) (stored []*ingest.Spo
 
 // finish makes the report of what is stored.
 func (a *Analysis) finish(ctx context.Context) (*Analysis, error) {
+	a.languages.forget()
 	a.meetCallees()
 	crop := *a.crop
 	crop.notes = ingest.Notes{}

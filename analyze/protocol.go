@@ -119,6 +119,18 @@ func readsOnly(operation string) bool {
 // for spans that name none.
 type languages map[string][]string
 
+// maxServices is of how many services languages are told. Where there are more, all are
+// forgotten (forget), so that what is left does not depend on which came first.
+const maxServices = 1 << 16
+
+// forget gives up the languages of too many services. Until then one more than
+// maxServices are held.
+func (l languages) forget() {
+	if len(l) > maxServices {
+		clear(l)
+	}
+}
+
 // meet learns from the spans of a trace. It keeps no text of theirs.
 func (l languages) meet(t *traced) {
 	for i, e := range t.emitters {
@@ -136,6 +148,9 @@ func (l languages) add(service, language string) {
 		return
 	}
 	if !known {
+		if len(l) > maxServices {
+			return
+		}
 		service = strings.Clone(service)
 	}
 	l[service] = slices.Insert(list, at, strings.Clone(language))

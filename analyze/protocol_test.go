@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"fmt"
 	"testing"
 
 	"overrun/ingest"
@@ -75,4 +76,24 @@ func TestLanguages(t *testing.T) {
 	b.meet(trace("card", ""))
 	a.merge(b)
 	want(t, "languages", a, languages{"card": {"", "go", "java"}, "web": {"go"}})
+}
+
+// Of too many services no language is told, whichever came first.
+func TestManyServices(t *testing.T) {
+	both := languages{}
+	for worker := range 2 {
+		l := languages{}
+		for i := range maxServices {
+			l.add(fmt.Sprint("svc-", i+worker), "go")
+		}
+		both.merge(l)
+	}
+	if len(both) != maxServices+1 {
+		t.Errorf("%d services are held, want %d", len(both), maxServices+1)
+	}
+	both.forget()
+	want(t, "languages", both, languages{})
+	one := languages{"a": {"go"}}
+	one.forget()
+	want(t, "languages", one, languages{"a": {"go"}})
 }
