@@ -33,7 +33,7 @@ type look struct {
 
 // looks remembers what spans looked like lately. It is for one goroutine.
 type looks struct {
-	near  []nearLook // by what the store says of spans that are alike; empty until it says something
+	near  [][2]nearLook // by what the store says of spans that are alike; empty until it says something
 	known map[string]*look
 	once  [1 << 12]uint64 // hashes of what was seen once: what never comes again is not remembered
 	seed  maphash.Seed
@@ -58,16 +58,16 @@ type lookMarks struct {
 	late   bool
 }
 
-// nearest is where the look of a span is if it was seen lately; nil: it has none that
-// can be told by what the store says.
-func (l *looks) nearest(m lookMarks, s *ingest.Span) *nearLook {
+// nearest is where the look of a span is if it was seen lately: one of two places, side by
+// side. nil: it has none that can be told by what the store says.
+func (l *looks) nearest(m lookMarks, s *ingest.Span) *[2]nearLook {
 	if m.alike == 0 || s.StatusText != "" || len(s.Events) > 0 {
 		return nil
 	}
-	hash := (m.alike ^ uint64(m.kind)<<60 ^ uint64(m.status)<<58 ^ uint64(m.parent)<<53) * 0x9e3779b97f4a7c15
 	if len(l.near) == 0 {
-		l.near = make([]nearLook, 1<<nearBits)
+		l.near = make([][2]nearLook, 1<<nearBits)
 	}
+	hash := (m.alike ^ uint64(m.kind)<<60 ^ uint64(m.status)<<58 ^ uint64(m.parent)<<53) * 0x9e3779b97f4a7c15
 	return &l.near[hash>>(64-nearBits)]
 }
 
@@ -84,26 +84,26 @@ func (n *nearLook) holds(m lookMarks, s *ingest.Span, loose *loose) bool {
 	return true
 }
 
-// set notes the look of a span with the marks, unless a value counts that others with the marks
-// need not share.
-func (n *nearLook) set(m lookMarks, s *ingest.Span, as *look, loose *loose) {
-	at := nearLook{lookMarks: m, look: as}
+// nearLookOf is the look of a span with the marks, to be remembered by them; ok is false
+// where a value counts that others with the marks need not share.
+func nearLookOf(m lookMarks, s *ingest.Span, as *look, loose *loose) (n nearLook, ok bool) {
+	n = nearLook{lookMarks: m, look: as}
 	for k := range s.Attrs {
 		a := &s.Attrs[k]
 		if i := loose.name(a.Key); i >= 0 {
-			if !loose.is(s, a) || k >= math.MaxUint8 || at.loose[i] > 0 {
-				return
+			if !loose.is(s, a) || k >= math.MaxUint8 || n.loose[i] > 0 {
+				return n, false
 			}
-			at.loose[i] = uint8(k + 1)
+			n.loose[i] = uint8(k + 1)
 		}
 	}
-	*n = at
+	return n, true
 }
 
 // Bounds of what is remembered: how many looks (near ones by the power of two), and the
 // bytes of what tells one.
 const (
-	nearBits     = 13
+	nearBits     = 12
 	maxLooks     = 1 << 12
 	maxLookBytes = 1 << 10
 )

@@ -41,15 +41,21 @@ func newRecogniser(by *tables) *recogniser {
 
 // look recognises a span. late: its CLIENT parent timed out.
 func (r *recogniser) look(t *ingest.Trace, s *ingest.Span, parent part, late bool) *look {
-	marks := lookMarks{s.Alike, s.Kind, s.Status, s.Defect, parent, late}
+	marks, loose := lookMarks{s.Alike, s.Kind, s.Status, s.Defect, parent, late}, &r.looks.loose
 	near := r.looks.nearest(marks, s)
-	if near != nil && near.holds(marks, s, &r.looks.loose) {
-		return near.look
+	if near != nil {
+		for i := range near {
+			if near[i].holds(marks, s, loose) {
+				return near[i].look
+			}
+		}
 	}
 	known, again := r.looks.find(s, parent, late)
 	if known != nil {
 		if near != nil {
-			near.set(marks, s, known, &r.looks.loose)
+			if n, ok := nearLookOf(marks, s, known, loose); ok {
+				near[0], near[1] = n, near[0]
+			}
 		}
 		return known
 	}

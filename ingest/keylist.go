@@ -15,6 +15,8 @@ type keyList struct {
 	last   *keyList   // which list with one key more was asked for last
 	longer []*keyList // all that were
 	order  []int32    // see sorted; nil: not found yet
+	loose  uint64     // see packer.looseOf; valid with asked
+	asked  bool
 }
 
 // keyLists holds up to maxKeyLists lists, of up to maxNext that go on from each. What is

@@ -94,6 +94,7 @@ type likeList struct {
 	resource *Resource
 	keys     *keyList // nil: not known
 	key      string   // the first
+	firm     uint64   // see packer.firm
 	n        int
 	ref      uint64   // of the list; 0: seen once
 	refs     []uint32 // of its values; 0 or lentOut: not known
@@ -311,7 +312,11 @@ func (p *packer) appendList(b []byte, list *attrList, of *Span) []byte {
 	if len(list.attrs) == 0 {
 		return append(b, 0)
 	}
-	if like := p.like(list, of); like != nil {
+	like := p.like(list, of, p.firm(list))
+	if like == nil {
+		like = p.like(list, of, 0)
+	}
+	if like != nil {
 		if like.ref == 0 {
 			p.admitList(like, list)
 		} else if to, ok := p.appendLike(b, list, like); ok {
@@ -337,15 +342,37 @@ func (l *attrList) ref(i int) uint32 {
 	return l.refs[i]
 }
 
+// firm is a number for the values that a list shares with those of spans that are alike;
+// 0: it is not known of one of them what it is.
+func (p *packer) firm(list *attrList) uint64 {
+	if list.keys == nil {
+		return 0
+	}
+	if !list.keys.asked {
+		list.keys.loose, list.keys.asked = p.looseOf(list.attrs), true
+	}
+	n := uint64(len(list.refs))
+	for i, ref := range list.refs {
+		if list.keys.loose>>i&1 != 0 {
+			continue
+		}
+		if ref == 0 || ref == lentOut {
+			return 0
+		}
+		n = mix(n, uint64(ref))
+	}
+	return n
+}
+
 // like finds what a list is like, and remembers one that is seen for the first
-// time; nil: for that there was no room.
-func (p *packer) like(list *attrList, of *Span) *likeList {
-	key := likeList{name: of.Name, resource: of.Resource, keys: list.keys, key: list.attrs[0].Key, n: len(list.attrs)}
-	at := mix(hashBytes(unsafe.Slice(unsafe.StringData(key.name), len(key.name)))^uint64(key.n),
+// time; nil: for that there was no room, or it was seen for the first time.
+func (p *packer) like(list *attrList, of *Span, firm uint64) *likeList {
+	key := likeList{name: of.Name, resource: of.Resource, keys: list.keys, key: list.attrs[0].Key, firm: firm, n: len(list.attrs)}
+	at := mix(hashBytes(unsafe.Slice(unsafe.StringData(key.name), len(key.name)))^uint64(key.n)^firm,
 		uint64(uintptr(unsafe.Pointer(key.resource)))^uint64(uintptr(unsafe.Pointer(unsafe.StringData(key.key)))))
 	for range 8 {
 		l := &p.likeAt[at%uint64(len(p.likeAt))]
-		if l.n == key.n && l.resource == key.resource && l.keys == key.keys && l.key == key.key && l.name == key.name {
+		if l.n == key.n && l.resource == key.resource && l.keys == key.keys && l.firm == firm && l.key == key.key && l.name == key.name {
 			return l
 		}
 		if l.ref == 0 { // seen once, if at all
