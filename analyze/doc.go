@@ -6,11 +6,13 @@
 //
 // The work is done in this order:
 //
-//  1. One trace by itself (takeApart). Clocks that are proved wrong are moved
-//     (skew.go). Rules say of every span what part of a call it is, how it ended,
-//     how many tries it counts and what deadline it records (recognise.go; the
+//  1. One trace by itself (newTraced). Clocks that are proved wrong are moved
+//     (emitter.go, skew.go). Rules say of every span what part of a call it is, how it
+//     ended, how many tries it counts and what deadline it records (recognise.go; the
 //     tables are parts.go, counts.go, outcomes.go, deadlines.go, phases.go,
-//     hedges.go, insteads.go, peers.go and weights.go, matched by rule.go).
+//     hedges.go, insteads.go, peers.go and weights.go, matched by rule.go). They are
+//     asked once about spans that look alike (look.go), and once whom such spans
+//     call (meeting.go).
 //     Spans become requests, calls and attempts with their phases (request.go,
 //     call.go, phase.go). The critical path of each request is walked over its
 //     calls, and every instant is given a category (path.go, blame.go). Deadlines
@@ -38,10 +40,10 @@
 // after what they wait for (player.go). Slack, and what alone would have saved a
 // late request, come from the same records (saved.go).
 //
-// What step 1 yields is stored as bytes (stored.go) between the passes. Steps 2 and 3 go over
-// them on several goroutines, each of which visits the requests of services of its own
-// (visitor.go). A summary
-// (save.go) holds the same in a file. Summaries are read (load.go), deadlines chosen anew
+// What step 1 yields is stored as bytes (stored.go) between the passes, names as numbers
+// (symbols.go). Steps 2 and 3 go over them on several goroutines, each of which visits the
+// requests of services of its own (visitor.go). A summary (save.go) holds the same in a
+// file. Summaries are read (load.go), deadlines chosen anew
 // from what was recorded, and several of them, or summaries and dumps, merged
 // (merge.go) into the order that one dump of all would have; steps 2 and 3 do not know
 // the difference.
