@@ -149,17 +149,27 @@ func (l *looks) find(s *ingest.Span, parent part, late bool) (known *look, again
 	return nil, again
 }
 
-// keep remembers the look that find has just looked for in vain.
-func (l *looks) keep(as *look) *look {
+// keep remembers the look of a span that find has just looked for in vain.
+func (l *looks) keep(as *look, s *ingest.Span) *look {
 	if len(l.known) >= maxLooks {
 		clear(l.known)
 	}
 	own := *as
-	own.attrs = slices.Clone(as.attrs)
+	own.text, own.attrs = strings.Clone(as.text), slices.Clone(as.attrs)
+	var counts [len(looseNames)]bool
+	for i := range s.Attrs {
+		if a := &s.Attrs[i]; !l.loose.is(s, a) {
+			if k := l.loose.name(a.Key); k >= 0 {
+				counts[k] = true
+			}
+		}
+	}
 	for i := range own.attrs {
 		a := &own.attrs[i]
-		if a.Value = strings.Clone(a.Value); l.loose.name(a.Key) >= 0 {
+		if k := l.loose.name(a.Key); k >= 0 && !counts[k] {
 			a.Value = looseValue
+		} else {
+			a.Value = strings.Clone(a.Value)
 		}
 	}
 	own.kept = true

@@ -167,3 +167,23 @@ func TestLoose(t *testing.T) {
 		t.Error("a URL that alone names the host counts")
 	}
 }
+
+// What counts of a look that is remembered is there when it is asked for later.
+func TestLooksKeepWhatCounts(t *testing.T) {
+	for _, test := range []struct{ attrs, callee string }{
+		{"a=url.full=http://alone.internal/cart?x=1 a=http.request.method=GET", "alone.internal"}, // nothing else names the host
+		{"a=http.url=http://alone.internal/cart?x=1 a=http.method=GET", "alone.internal"},
+		{"a=url.full=http://alone.internal/cart a=server.address=named a=http.request.method=GET", "named"},
+		{"a=url.full=http://alone.internal/cart a=net.peer.name=named a=http.request.method=GET", "named"},
+		{"a=network.peer.address=10.0.0.1", "ip"},
+	} {
+		rec := newRecogniser(&builtIn)
+		for range 4 {
+			trace := worked(t, "R - 0 50 k=SERVER s=web\nx R 5 20 k=CLIENT s=web "+test.attrs+"\n").Traces[0]
+			r := newTraced(trace, &Options{}, rec, nil).requests[0]
+			if len(r.calls) != 1 || r.calls[0].to.callee != test.callee {
+				t.Fatalf("%s: calls %v, want one to %s", test.attrs, r.calls, test.callee)
+			}
+		}
+	}
+}

@@ -64,7 +64,7 @@ func (r *recogniser) look(t *ingest.Trace, s *ingest.Span, parent part, late boo
 	f.tables, f.words = r.tables, r.tables.signals.Words
 	f.recognise(late)
 	if again {
-		return r.looks.keep(l)
+		return r.looks.keep(l, s)
 	}
 	return l
 }
