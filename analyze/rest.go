@@ -1,7 +1,7 @@
 package analyze
 
 // maxRows is how many routes, and how many dependencies, are told apart: each takes
-// about 10 kB. A dump with more names than that (ids in names of services, say) has
+// about 7 kB. A dump with more names than that (ids in names of services, say) has
 // one more row of each for all the rest.
 const maxRows = 20_000
 
