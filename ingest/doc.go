@@ -42,8 +42,8 @@
 //     short ways of jsonusual.go, usualField and usualAttributes. All end in a
 //     sink (sink.go), which packs the records (record.go). What spans repeat, keys
 //     in their order (keylist.go) and values (text.go), is told by what came lately.
-//  5. Store.Part (store.go) collects the records of each trace id, part by part, and says
-//     which spans are alike (record.go).
+//  5. Store.Part (store.go) collects the records of each trace id, part by part, unpacks
+//     them, and says which spans are alike (unpacker.go).
 //  6. assemble (assemble.go, link.go) builds each trace: place spans in time,
 //     sort, drop copies, link parents, cut cycles, note.
 //
