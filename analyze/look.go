@@ -198,8 +198,9 @@ type loose [len(looseNames)]int
 // newLoose asks the rules: those that look for a few texts look at no longer ones.
 func newLoose(by *tables) (l loose) {
 	never := func(i int) { l[i] = math.MaxInt }
+	signs, read := allSigns(by), readKeys(by)
 	for i, name := range looseNames {
-		for _, w := range allSigns(by) {
+		for _, w := range signs {
 			for k := range w.has {
 				switch a := &w.has[k]; {
 				case a.key != name:
@@ -210,7 +211,7 @@ func newLoose(by *tables) (l loose) {
 				}
 			}
 		}
-		if slices.Contains(readKeys(by), name) {
+		if slices.Contains(read, name) {
 			never(i)
 		}
 	}

@@ -101,14 +101,7 @@ func TestValuesLast(t *testing.T) {
 				}
 			}
 		}
-		proto, err := new(ptrace.ProtoMarshaler).MarshalTraces(td)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := new(ptrace.JSONMarshaler).MarshalTraces(td)
-		if err != nil {
-			t.Fatal(err)
-		}
+		proto, text := marshalled(t, td)
 		(&protoBytes{sink: sinks["proto"]}).decode(proto, 0, false)
 		(&jsonText{sink: sinks["JSON"]}).decode(text, 0, endOfInput)
 		for _, s := range sinks {

@@ -69,19 +69,26 @@ func everything() ptrace.Traces {
 	return td
 }
 
+// marshalled is a message in both forms of OTLP, as pdata writes them.
+func marshalled(t *testing.T, td ptrace.Traces) (proto, text []byte) {
+	t.Helper()
+	proto, err := new(ptrace.ProtoMarshaler).MarshalTraces(td)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err = new(ptrace.JSONMarshaler).MarshalTraces(td)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return proto, text
+}
+
 // Read and FromTraces must agree to the last field, for both forms.
 func TestAgainstPdata(t *testing.T) {
 	td := everything()
 	want := FromTraces(td, keepAll)
 	check(t, want)
-	proto, err := new(ptrace.ProtoMarshaler).MarshalTraces(td)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := new(ptrace.JSONMarshaler).MarshalTraces(td)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proto, text := marshalled(t, td)
 	for name, content := range map[string][]byte{
 		"proto": proto, "JSON": text, "prefixed proto": prefixed(proto), "gzip": gz(proto), "legacy": prefixed(zst(proto)), "legacy JSON": prefixed(zst(text)),
 	} {

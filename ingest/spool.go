@@ -109,7 +109,7 @@ func (s *Spooler) place() string {
 }
 
 // A Spool is a sequence of blocks of a Spooler. It is for one goroutine at a
-// time.
+// time; once Blocks was called and nothing put since, for several that call Blocks.
 type Spool struct {
 	of     *Spooler
 	blocks []block

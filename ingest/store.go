@@ -99,11 +99,12 @@ func (s *Store) CutTraces() (n Note, ok bool) {
 // back what was spilled, or with ctx.
 func (s *Store) Part(ctx context.Context, part int, visit func(*Trace) error) error {
 	g, ok := s.idle.Get().(*grouper)
-	if !ok {
+	if ok {
+		g.ctx, g.visit, g.lone = ctx, visit, part == partitions
+	} else {
 		g = s.grouper(ctx, part, visit)
 		g.passing = true
 	}
-	g.ctx, g.visit, g.loose = ctx, visit, part == partitions
 	err := g.gather(s.runs(part), 0)
 	g.rest()
 	s.idle.Put(g)
@@ -111,7 +112,7 @@ func (s *Store) Part(ctx context.Context, part int, visit func(*Trace) error) er
 }
 
 func (s *Store) grouper(ctx context.Context, part int, visit func(*Trace) error) *grouper {
-	return &grouper{Store: s, ctx: ctx, visit: visit, unpacker: unpacker{known: s.known}, loose: part == partitions}
+	return &grouper{Store: s, ctx: ctx, visit: visit, unpacker: unpacker{known: s.known}, lone: part == partitions}
 }
 
 // runs are the records of a part.
@@ -201,7 +202,7 @@ type grouper struct {
 	ctx   context.Context
 	visit func(*Trace) error
 	unpacker
-	loose   bool // each record is a trace of its own
+	lone    bool // each record is a trace of its own
 	passing bool // traces are valid during their visit only
 	room    assembly
 	wanted  func(TraceID) bool // nil: every trace is
@@ -252,7 +253,7 @@ func (g *grouper) gather(runs []run, splits int) error {
 	}
 	var parts [1 << splitBits][]run
 	shift := 64 - 6 - splitBits*(splits+1)
-	if g.loose {
+	if g.lone {
 		shift = 64 - splitBits*(splits+1)
 	}
 	for i := range parts {
@@ -391,7 +392,7 @@ func (g *grouper) group(runs []run, firsts map[TraceID]*firsts) error {
 			i = next
 			continue
 		}
-		for g.loose && next < len(g.heads) && g.heads[next].hash == h.hash {
+		for g.lone && next < len(g.heads) && g.heads[next].hash == h.hash {
 			next++
 		}
 		if next-i > 1 { // what their order is, their content says
@@ -434,9 +435,9 @@ func (g *grouper) number(b []byte) {
 	trace := int32(-1)
 	for at := 0; at < len(b); {
 		p, size := header(b[at:])
-		if g.loose || trace < 0 || p.trace != last {
+		if g.lone || trace < 0 || p.trace != last {
 			known := false
-			if trace, known = g.index[p.trace]; g.loose || !known {
+			if trace, known = g.index[p.trace]; g.lone || !known {
 				trace = int32(len(g.counts))
 				g.index[p.trace] = trace
 				g.counts = append(g.counts, 0)

@@ -34,14 +34,7 @@ func TestLongTexts(t *testing.T) {
 		s.SetName(text)
 		s.Attributes().PutStr("k", text)
 	}
-	inJSON, err := new(ptrace.JSONMarshaler).MarshalTraces(td)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inProto, err := new(ptrace.ProtoMarshaler).MarshalTraces(td)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inProto, inJSON := marshalled(t, td)
 	for name, content := range map[string][]byte{"a.json": inJSON, "a.pb": inProto} {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, content, 0o600); err != nil {
