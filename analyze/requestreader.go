@@ -13,7 +13,7 @@ import (
 // is zero and sets wrong; reading then comes to an end.
 type requestReader struct {
 	*symbols
-	bare  bool // of a summary: requests stand without their sizes
+	bare  bool // of a summary: requests stand without what is in front of them
 	b     []byte
 	at    int // of b: what was read
 	wrong bool
@@ -183,28 +183,22 @@ func (d *requestReader) heading() heading {
 	return h
 }
 
-// ahead is where the request ends that is read next, and the number of its route.
-func (d *requestReader) ahead() (end int, route uint32) {
-	from := d.at
-	end = d.size() + d.at
-	d.span()
-	d.uvarint() // flags, role, eps, file, position
-	d.byte(roles)
-	d.uvarint()
-	d.uvarint()
-	d.uvarint()
+// ahead is where the request begins and ends that is read next, and the number of its route.
+func (d *requestReader) ahead() (from, end int, route uint32) {
+	from = d.at
+	size := d.size()
 	route = d.index(len(d.routes))
-	if d.wrong {
-		return len(d.b), 0
+	if end = d.at + size; d.wrong || end > len(d.b) {
+		d.fail()
+		return d.at, d.at, 0
 	}
-	d.at = from
-	return end, route
+	return from, end, route
 }
 
 // next reads a request of a trace into the room of the one before.
 func (d *requestReader) next(trace ingest.TraceID) *request {
 	if !d.bare {
-		d.size()
+		d.ahead()
 	}
 	d.r = request{trace: trace}
 	r := &d.r

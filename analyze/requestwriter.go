@@ -15,9 +15,13 @@ type requestWriter struct {
 	peers   map[peer]uint32
 	routes  map[routeKey]uint32
 	plain   bool // texts stand as they are, without symbols
-	bare    bool // for a summary: requests stand without their sizes
+	bare    bool // for a summary: requests stand without what is in front of them
 	b       []byte
-	size    [binary.MaxVarintLen64]byte // of the request at hand
+	front   [2 * binary.MaxVarintLen64]byte // of the request at hand
+	at      struct {                        // the route looked up last
+		key    routeKey
+		number uint32
+	}
 }
 
 // maxSeen is how many symbols a writer looks up by itself.
@@ -77,7 +81,14 @@ func (w *requestWriter) route(r routeKey) {
 		w.text(r.split)
 		return
 	}
-	w.symbol(lookUp(w.routes, r, w.symbols.route))
+	w.symbol(w.routeNumber(r))
+}
+
+func (w *requestWriter) routeNumber(r routeKey) uint32 {
+	if w.at.key != r || r == (routeKey{}) {
+		w.at.key, w.at.number = r, lookUp(w.routes, r, w.symbols.route)
+	}
+	return w.at.number
 }
 
 func (w *requestWriter) text(text string) {
@@ -115,8 +126,9 @@ func (w *requestWriter) trace(h *heading, requests []*request) []byte {
 		at := len(w.b)
 		w.request(r)
 		if !w.bare {
-			size := binary.AppendUvarint(w.size[:0], uint64(len(w.b)-at))
-			w.b = slices.Insert(w.b, at, size...)
+			front := binary.AppendUvarint(w.front[:0], uint64(len(w.b)-at))
+			front = binary.AppendUvarint(front, uint64(w.routeNumber(r.key())))
+			w.b = slices.Insert(w.b, at, front...)
 		}
 	}
 	binary.LittleEndian.PutUint32(w.b, uint32(len(w.b)-sizeBytes))

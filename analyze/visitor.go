@@ -15,15 +15,39 @@ import (
 //
 // Visitors share the services among them. A dependency is of the service that calls it, and
 // a route of the one that serves it, so that nobody else adds to their tables; and whatever
-// the number of visitors, the same is added to each in the same order.
+// the number of visitors, the same is added to each in the same order. So it is where a visitor
+// takes the requests of a block one service after the other, whose tables are then at hand.
 type visitor struct {
 	*Analysis
-	mine    []bool // by number of symbols.routes: whose requests it visits; nil: all
+	mine    []int32 // by number of symbols.routes: which of its services serves it, from 0; -1: of another visitor; nil: all are taken as they are stored
+	block   lineUp
 	reader  *requestReader
 	over    bool // nothing is left to be visited for
 	chain   chain
 	arrival arrival
 	summary *summary
+}
+
+// A lineUp is the requests of a block, one queue a service.
+type lineUp struct {
+	heads  []heading // of its traces, without notes
+	spots  []spot
+	queues []queue // by service
+	met    []int32 // services that have a queue, in the order in which they come
+}
+
+// A spot is where a request lies in its block.
+type spot struct {
+	at   int // offset
+	nth  int // among all requests, from 1
+	head int32
+	next int32 // spot of the next in its queue
+}
+
+// A queue is the spots of its first and its last request. One that nobody is in is not among met.
+type queue struct {
+	first, last int32
+	open        bool
 }
 
 func (a *Analysis) newVisitor() *visitor {
@@ -33,29 +57,13 @@ func (a *Analysis) newVisitor() *visitor {
 // visit gives every request of the visitor that is picked to do. It, and all that it points
 // to but strings, is valid during the visit only: copy what is to stay.
 func (v *visitor) visit(do func(h *heading, r *request)) error {
-	d, picked := v.reader, v.opts.Pick == Pick{}
 	nth := 0
-	var h heading
 	for _, s := range v.stored {
 		err := s.Blocks(func(b []byte) error {
-			for d.open(b); d.at < len(b); {
-				d.at += sizeBytes
-				h = d.heading()
-				for range h.requests {
-					nth++
-					if v.mine != nil {
-						if end, route := d.ahead(); !v.mine[route] {
-							d.at = end
-							continue
-						}
-					}
-					r := d.next(h.id)
-					if r.nth = nth; picked || v.opts.Pick.picks(r) {
-						if do(&h, r); v.over {
-							return errOver
-						}
-					}
-				}
+			nth = v.queue(b, nth)
+			v.serve(do)
+			if v.over {
+				return errOver
 			}
 			return nil
 		})
@@ -67,6 +75,62 @@ func (v *visitor) visit(do func(h *heading, r *request)) error {
 		}
 	}
 	return nil
+}
+
+// queue lines up the requests of a block before which there are nth, and returns how many
+// there are after it.
+func (v *visitor) queue(b []byte, nth int) int {
+	d, l := v.reader, &v.block
+	l.heads, l.spots, l.met = l.heads[:0], l.spots[:0], l.met[:0]
+	for d.open(b); d.at < len(b); {
+		d.at += sizeBytes
+		h := d.heading()
+		h.notes = nil
+		l.heads = append(l.heads, h)
+		for range h.requests {
+			nth++
+			at, end, route := d.ahead()
+			d.at = end
+			service := int32(0)
+			if v.mine != nil {
+				if service = v.mine[route]; service < 0 {
+					continue
+				}
+			}
+			for int(service) >= len(l.queues) {
+				l.queues = append(l.queues, queue{})
+			}
+			q, last := &l.queues[service], int32(len(l.spots))
+			if q.open {
+				l.spots[q.last].next, q.last = last, last
+			} else {
+				*q = queue{last, last, true}
+				l.met = append(l.met, service)
+			}
+			l.spots = append(l.spots, spot{at: at, nth: nth, head: int32(len(l.heads) - 1), next: -1})
+		}
+	}
+	return nth
+}
+
+// serve gives the requests that are lined up to do, one queue after the other.
+func (v *visitor) serve(do func(h *heading, r *request)) {
+	d, l, picked := v.reader, &v.block, v.opts.Pick == Pick{}
+	for _, service := range l.met {
+		q := &l.queues[service]
+		q.open = false
+		for i := q.first; i >= 0; i = l.spots[i].next {
+			s := &l.spots[i]
+			h := &l.heads[s.head]
+			d.at = s.at
+			r := d.next(h.id)
+			if r.nth = s.nth; picked || v.opts.Pick.picks(r) {
+				if do(h, r); v.over {
+					return
+				}
+			}
+		}
+	}
 }
 
 var errOver = errors.New("nothing is left to be visited for")
@@ -107,8 +171,8 @@ func (a *Analysis) outline(look func(h *heading)) (sizes []int64) {
 		h = d.heading()
 		look(&h)
 		for range h.requests {
-			end, route := d.ahead()
-			sizes[route] += int64(end - d.at)
+			at, end, route := d.ahead()
+			sizes[route] += int64(end - at)
 			d.at = end
 		}
 		return nil
@@ -147,7 +211,7 @@ func (a *Analysis) meet() {
 func (a *Analysis) visitors(sizes []int64) []*visitor {
 	list := []*visitor{a.newVisitor()}
 	_, rest := a.depOf[restDependency]
-	if a.workers() == 1 || a.symbols.mixed.Load() || rest || a.routeOf[restRoute] != nil {
+	if a.symbols.mixed.Load() || rest || a.routeOf[restRoute] != nil {
 		return list // what is one row for all the rest is of all services
 	}
 	type share struct {
@@ -171,16 +235,17 @@ func (a *Analysis) visitors(sizes []int64) []*visitor {
 	for range min(a.workers(), len(shares)) - len(list) {
 		list = append(list, a.newVisitor())
 	}
-	load := make([]int64, len(list))
+	load, services := make([]int64, len(list)), make([]int32, len(list))
 	for _, v := range list {
-		v.mine = make([]bool, len(sizes))
+		v.mine = slices.Repeat([]int32{-1}, len(sizes))
 	}
 	for _, s := range shares { // the largest first, to whom has least
 		i := slices.Index(load, slices.Min(load))
 		load[i] += s.bytes
 		for _, n := range s.routes {
-			list[i].mine[n] = true
+			list[i].mine[n] = services[i]
 		}
+		services[i]++
 	}
 	return list
 }
