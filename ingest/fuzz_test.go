@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
@@ -68,6 +69,7 @@ func FuzzJSON(f *testing.F) {
 		}
 		s := scanJSON(keepAll, string(content))
 		checkRecords(t, s)
+		compareAlone(t, s, content)
 		// pdata does not know the old name of scopes.
 		if !isOnlyOTLP(content) || bytes.Contains(content, []byte("nstrumentation")) || !json.Valid(content) || nullElement.Match(content) || emptyKey.Match(content) || nextRecord(content, 0) < len(content) {
 			return
@@ -131,6 +133,49 @@ func checkRecords(t *testing.T, s *sink) {
 	for i := range s.records {
 		if s.records[i].span.Resource == nil {
 			t.Errorf("span %d has no resource", i)
+		}
+	}
+}
+
+// compareAlone holds what was read of a text against what its records say, each of which is
+// found first and read by itself.
+func compareAlone(t *testing.T, s *sink, content []byte) {
+	t.Helper()
+	if nextRecord(content, 0) == len(content) {
+		return
+	}
+	alone := newSink(keepAll, newResources(), NewSpooler(0, ""), 1)
+	one := jsonText{sink: alone}
+	for from := 0; from < len(content); {
+		to, tail := nextRecord(content, from), ""
+		if to == len(content) {
+			tail = endOfInput
+		}
+		one.decode(content[from:to], int64(from), tail)
+		from = to
+	}
+	if d := cmp.Diff(alone.found, s.found, cmp.AllowUnexported(found{})); d != "" {
+		t.Errorf("found other than record by record (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(alone.notes.List(), s.notes.List()); d != "" {
+		t.Errorf("notes are other than record by record (-want +got):\n%s", d)
+	}
+	if d := diff(grouped(t, alone), grouped(t, s)); d != "" {
+		t.Errorf("differs from record by record %s", d)
+	}
+}
+
+// nextRecord returns the index of the first line after i that begins with an
+// object of OTLP, len(b) if there is none.
+func nextRecord(b []byte, i int) int {
+	for {
+		at := bytes.Index(b[i:], []byte("\n{"))
+		if at < 0 {
+			return len(b)
+		}
+		i += at + 1
+		if isRecord(b[i:]) {
+			return i
 		}
 	}
 }

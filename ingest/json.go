@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/bits"
@@ -19,10 +20,16 @@ type jsonScanner struct {
 	pos int
 	why string // "": no failure
 	str []byte // room for strings with escapes
+
+	byLine  bool // a line that begins with an object of OTLP is no part of what began before it
+	bounded bool // such a line came: buf ends where it begins
 }
 
 // endOfInput is the failure that more bytes could have healed.
 const endOfInput = "input ends"
+
+// lineEnds is the failure of a line that was cut off.
+const lineEnds = "line ends in a string"
 
 func (j *jsonScanner) fail(why string) bool {
 	if j.why == "" {
@@ -33,15 +40,35 @@ func (j *jsonScanner) fail(why string) bool {
 
 // peek skips white space and returns the next byte, 0 at the end.
 func (j *jsonScanner) peek() byte {
+	if j.pos < len(j.buf) {
+		if c := j.buf[j.pos]; c > ' ' {
+			return c
+		}
+	}
+	return j.peekBehind()
+}
+
+func (j *jsonScanner) peekBehind() byte {
 	for j.pos < len(j.buf) {
 		switch c := j.buf[j.pos]; c {
-		case ' ', '\t', '\n', '\r':
+		case ' ', '\t', '\r':
 			j.pos++
+		case '\n':
+			j.lineFeed()
 		default:
 			return c
 		}
 	}
 	return 0
+}
+
+// lineFeed consumes a line feed within a value. Where a writer died within a line, the next
+// one wrote on.
+func (j *jsonScanner) lineFeed() {
+	j.pos++
+	if j.byLine && j.pos < len(j.buf) && j.buf[j.pos] == '{' && isRecord(j.buf[j.pos:]) {
+		j.buf, j.bounded = j.buf[:j.pos], true
+	}
 }
 
 // unexpected fails at the current byte.
@@ -194,9 +221,8 @@ func (j *jsonScanner) escaped(from, at int) []byte {
 			}
 			at += n
 		case c == '\n':
-			// A line feed in a string means that the line was cut off.
 			j.pos = at
-			j.fail("line ends in a string")
+			j.fail(lineEnds)
 			return nil
 		default:
 			end := plainText(j.buf, at+1)
@@ -232,9 +258,12 @@ func (j *jsonScanner) escape(b []byte) int {
 	case 'u':
 		r, ok := hexRune(b)
 		if !ok {
-			if len(b) < 6 {
+			switch b = b[:min(len(b), 6)]; {
+			case bytes.IndexByte(b, '\n') > 0:
+				j.fail(lineEnds)
+			case len(b) < 6:
 				j.fail(endOfInput)
-			} else {
+			default:
 				j.fail("want four hexadecimal digits")
 			}
 			return 0
@@ -250,6 +279,9 @@ func (j *jsonScanner) escape(b []byte) int {
 		}
 		j.str = utf8.AppendRune(j.str, r)
 		return 6
+	case '\n':
+		j.fail(lineEnds)
+		return 0
 	default:
 		j.fail("unknown escape")
 		return 0
@@ -327,6 +359,9 @@ func (j *jsonScanner) skipNested() bool {
 				j.pos++
 				return true
 			}
+		case '\n':
+			j.lineFeed()
+			continue
 		}
 		j.pos++
 	}
@@ -346,10 +381,13 @@ func (j *jsonScanner) skipQuoted() bool {
 			j.pos = at + 1
 			return true
 		case '\\':
-			at += 2
+			if at += 2; at <= len(j.buf) && j.buf[at-1] == '\n' {
+				j.pos = at - 1
+				return j.fail(lineEnds)
+			}
 		case '\n':
 			j.pos = at
-			return j.fail("line ends in a string")
+			return j.fail(lineEnds)
 		default:
 			at++
 		}

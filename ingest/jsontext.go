@@ -162,30 +162,13 @@ func (t *jsonText) decode(buf []byte, base int64, tail string) (inside bool) {
 	t.pos, t.base, t.why, t.saved = 0, base, "", t.lead
 	t.forms, t.keys, t.members, t.envelopes, t.rescanned = jsonForms, signKeys, t.members[:0], 0, 0
 	t.astray = false
-	for end := 0; end < len(buf); {
-		end = nextRecord(buf, end)
-		t.buf = buf[:end]
-		if end < len(buf) {
-			t.run("")
-		} else {
-			inside = t.run(tail)
-		}
-	}
-	return inside
-}
-
-// nextRecord returns the index of the first line after i that begins with an
-// object of OTLP, len(b) if there is none.
-func nextRecord(b []byte, i int) int {
+	t.byLine = true
 	for {
-		at := bytes.Index(b[i:], []byte("\n{"))
-		if at < 0 {
-			return len(b)
+		t.buf, t.bounded = buf, false
+		if inside = t.run(tail); !t.bounded {
+			return inside
 		}
-		i += at + 1
-		if isRecord(b[i:]) {
-			return i
-		}
+		t.pos = len(t.buf)
 	}
 }
 
@@ -208,7 +191,7 @@ func (t *jsonText) run(tail string) (inside bool) {
 			if t.why == endOfInput && t.resume(start) {
 				continue
 			}
-			if t.why != endOfInput || tail == "" {
+			if t.why != endOfInput || t.bounded || tail == "" {
 				t.garbage(start)
 				continue
 			}

@@ -36,7 +36,7 @@ const pdataTooDeep = "pdata: nested too deep"
 // reports false, and has done nothing, if the object is not whole or pdata finds
 // no span in it.
 func (t *jsonText) pdataObject(start int) bool {
-	probe := jsonScanner{buf: t.buf, pos: start}
+	probe := jsonScanner{buf: t.buf, pos: start, byLine: t.byLine}
 	if !probe.skip() {
 		return false
 	}
