@@ -1,7 +1,9 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -81,6 +83,17 @@ func marshalled(t *testing.T, td ptrace.Traces) (proto, text []byte) {
 		t.Fatal(err)
 	}
 	return proto, text
+}
+
+// everythingAsText is everything as JSON, in one line and indented.
+func everythingAsText(t *testing.T) [2]string {
+	t.Helper()
+	_, text := marshalled(t, everything())
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, text, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	return [2]string{string(text), indented.String()}
 }
 
 // Read and FromTraces must agree to the last field, for both forms.

@@ -1,15 +1,12 @@
 package ingest
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
 // scanJSON decodes text as the content of a file of its own.
@@ -273,16 +270,9 @@ func TestKeepEvents(t *testing.T) {
 // A line that begins with an object of OTLP begins a value, wherever the one before was
 // cut, also within what is skipped, within an escape, and with the line feeds of indented text.
 func TestRecordsBehindCuts(t *testing.T) {
-	text, err := new(ptrace.JSONMarshaler).MarshalTraces(everything())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, text, "", " "); err != nil {
-		t.Fatal(err)
-	}
 	skipped := strings.Replace(three[0], `{"scopeSpans"`, `{"other":[{"a\\b":["c\"d",{}]}],"scopeSpans"`, 1)
-	for _, whole := range []string{string(text), indented.String(), skipped} {
+	texts := everythingAsText(t)
+	for _, whole := range append(texts[:], skipped) {
 		for cut := 0; cut < len(whole); cut += 1 + len(whole)/500 {
 			content := []byte(whole[:cut] + "\n" + three[1] + three[2])
 			compareAlone(t, scanJSON(keepAll, string(content)), content)

@@ -1,14 +1,12 @@
 package ingest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
 // Where a value is cut, and what the pieces stand in. What is to come out is
@@ -127,16 +125,8 @@ func TestOneObject(t *testing.T) {
 // Wherever a text breaks off, the piece before the cut and the one after it give
 // the spans of the text in one piece, and what was open is closed.
 func TestStretchAnywhere(t *testing.T) {
-	text, err := new(ptrace.JSONMarshaler).MarshalTraces(everything())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, text, "", " "); err != nil {
-		t.Fatal(err)
-	}
 	var s stretch
-	for _, text := range []string{string(text), indented.String()} {
+	for _, text := range everythingAsText(t) {
 		want := readText(t, text)
 		cuts := map[int]bool{}
 		for n := 1; n < len(text); n += 23 {

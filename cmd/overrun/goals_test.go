@@ -94,11 +94,7 @@ func peer() {
 // decode gives each message of a file of JSON lines, or of the collector's length-prefixed
 // protobuf, to use.
 func decode(file *os.File, use func(ptrace.Traces)) {
-	data, err := io.ReadAll(file)
-	if err != nil {
-		panic(err)
-	}
-	if err := messages(data, use); err != nil {
+	if err := messages(file, use); err != nil {
 		panic(err)
 	}
 }
