@@ -39,7 +39,6 @@ type attempt struct {
 	doubt       time.Duration // about calleeEnd, as seen from the caller
 	instance    string        // of the callee
 	timeout     time.Duration // recorded for this call; 0: none
-	rules       sightingRules
 	class       class         // what its latency is to a Sample, if it is one (tails.go)
 	took        time.Duration // that latency
 	weight      weight        // for how many attempts it stands
@@ -47,8 +46,8 @@ type attempt struct {
 
 // A call is a logical outgoing call of a request.
 type call struct {
-	to         dependency
-	alone      dependency    // what its own span says of the callee, where the callee has one too; else zero
+	to         *dependency   // whom it goes to
+	who        *peer         // whom it went to as far as its trace tells
 	span       ingest.SpanID // of the span around all attempts, else of the first attempt
 	file       string
 	position   int64
@@ -64,7 +63,7 @@ type call struct {
 	peer       uint32        // number among symbols.peers, once stored
 	nameable   bool          // its callee is known by its address alone: see callees
 	protocol   protocol      // what it speaks
-	rules      callRules
+	rules      *callRules    // nil once stored
 
 	at  int32    // span index of span
 	met *meeting // that named its peer
@@ -150,7 +149,7 @@ func (t *traced) resent(inner []int32) bool {
 func (t *traced) try(i int32, place backoffPlace) {
 	s := &t.Spans[i]
 	a := attempt{span: s.ID, start: s.Start, end: s.End, outcome: t.seen[i].outcome, unfinished: s.Defect != 0,
-		index: int(max(t.seen[i].index, 0)), hidden: int(t.seen[i].hidden), at: i, server: -1, timeout: t.sentTimeout[i], rules: t.seen[i].rule}
+		index: int(max(t.seen[i].index, 0)), hidden: int(t.seen[i].hidden), at: i, server: -1, timeout: t.sentTimeout[i]}
 	// Back-off inside the span of an attempt is no part of the try.
 	if kids := t.forest.children(i); len(kids) > 0 {
 		switch place {
@@ -173,8 +172,9 @@ func (t *traced) try(i int32, place backoffPlace) {
 			}
 		}
 		if last >= 0 {
-			w.verdict, w.flags, w.rule.outcome = t.seen[last].verdict, t.seen[last].flags, t.seen[last].rule.outcome
-			a.outcome, a.timeout, a.rules = w.outcome, t.sentTimeout[last], w.rule
+			w.ends(t.seen[last].verdict, t.seen[last].rule.outcome)
+			w.flags = t.seen[last].flags
+			a.outcome, a.timeout = w.outcome, t.sentTimeout[last]
 		}
 	}
 	lost := t.forest.loser[i] || t.seen[i].rule.hedge != "" && t.seen[i].hedge == hedgeLost
@@ -307,8 +307,7 @@ func (t *traced) identify(c *call, a *attempt) {
 		c.hint = t.emitters[a.server].criticality
 	}
 	m := t.whom(c, a)
-	c.met, c.to, c.nameable, c.protocol, c.rules = m, m.to, m.nameable, m.protocol, m.rules
-	c.alone = dependency{callee: m.alone[0], operation: m.alone[1]}
+	c.met, c.to, c.who, c.nameable, c.protocol, c.rules = m, &m.to, &m.peer, m.nameable, m.protocol, &m.rules
 }
 
 // whom says whom a call went to. Where the attempt itself does not know

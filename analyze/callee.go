@@ -55,37 +55,41 @@ func (n *callees) name(c *call) {
 	if as.as == "" || as.clash {
 		return
 	}
-	c.nameable = false
-	c.to.callee, c.rules.callee = as.as, "P2a"
-	if op := n.operation[dependency{caller: c.to.caller, callee: c.to.callee, operation: c.to.operation}]; op.as != "" && !op.clash {
-		c.to.operation, c.rules.operation = op.as, "P2a"
+	to, by := *c.to, callRules{}
+	if c.rules != nil {
+		by = *c.rules
 	}
+	to.callee, by.callee = as.as, "P2a"
+	if op := n.operation[dependency{caller: to.caller, callee: to.callee, operation: to.operation}]; op.as != "" && !op.clash {
+		to.operation, by.operation = op.as, "P2a"
+	}
+	c.to, c.rules, c.nameable = &to, &by, false
 }
 
 // dependencyOf is the index of a call's dependency, which it names finally. One
 // that is new is added: in Views, that of a request that was not picked.
 func (a *Analysis) dependencyOf(c *call) int32 {
 	a.callees.name(c)
-	dep, ok := a.depOf[c.to]
+	dep, ok := a.depOf[*c.to]
 	if ok {
 		return dep
 	}
-	pair := [2]string{c.to.caller, c.to.callee}
+	to := *c.to
+	pair := [2]string{to.caller, to.callee}
 	if a.operations[pair] >= maxOperations {
-		c.to.operation = otherOperations
-		if dep, ok = a.depOf[c.to]; ok {
-			return dep
-		}
+		to.operation = otherOperations
+		dep, ok = a.depOf[to]
 	}
-	if len(a.deps) >= maxRows {
-		c.to = restDependency
-		if dep, ok = a.depOf[c.to]; ok {
-			return dep
-		}
+	if !ok && len(a.deps) >= maxRows {
+		to = restDependency
+		dep, ok = a.depOf[to]
 	}
-	dep = int32(len(a.deps))
-	a.depOf[c.to] = dep
-	a.deps = append(a.deps, a.newDep(c.to))
-	a.operations[pair]++
+	if !ok {
+		dep = int32(len(a.deps))
+		a.depOf[to] = dep
+		a.deps = append(a.deps, a.newDep(to))
+		a.operations[pair]++
+	}
+	c.to = &a.deps[dep].name
 	return dep
 }

@@ -189,7 +189,7 @@ func promised(recorded, left *deadline) time.Duration {
 func (r *request) widened(callee *request, by time.Duration) {
 	w := work{code: DeadlineWidened, span: callee.span, file: callee.file, position: callee.position, start: callee.start, total: by}
 	if k := callee.grounds.call; k >= 0 {
-		w.to = r.calls[k].to
+		w.to = *r.calls[k].to
 	}
 	r.work = append(r.work, w)
 }

@@ -120,7 +120,7 @@ func (r *request) mark(list []found) {
 	}
 	for _, f := range list {
 		for _, c := range calls[f.example.Span] {
-			if f.to == c.to && !slices.Contains(c.findings, f.code) {
+			if f.to == *c.to && !slices.Contains(c.findings, f.code) {
 				c.findings = append(c.findings, f.code)
 			}
 		}
@@ -144,7 +144,7 @@ func (a *Analysis) findAttempt(r *request, c *call, i int) (f found, ok bool) {
 	if again {
 		code = retry
 	}
-	f = found{code: code, to: c.to, example: a.callExample(r, c, i, a.timeoutOf(r, c, try.start))}
+	f = found{code: code, to: *c.to, example: a.callExample(r, c, i, a.timeoutOf(r, c, try.start))}
 	f.example.Amount = amount
 	return f, true
 }
@@ -167,7 +167,7 @@ func (a *Analysis) findOptional(r *request, c *call, overrun time.Duration) (f f
 		return f, false
 	}
 	path := c.path
-	f = found{code: OptionalOnPath, to: c.to, example: a.callExample(r, c, 0, a.timeoutOf(r, c, c.start))}
+	f = found{code: OptionalOnPath, to: *c.to, example: a.callExample(r, c, 0, a.timeoutOf(r, c, c.start))}
 	f.example.Amount, f.example.OnPath = held, &path
 	return f, true
 }

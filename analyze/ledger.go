@@ -214,10 +214,10 @@ func (t *ledger) add(a *Analysis, r *request, trace, number int64) {
 	}
 	for k := range r.calls {
 		c := &r.calls[k]
-		d := t.deps[c.to]
+		d := t.deps[*c.to]
 		if d == nil {
-			d = &depLedger{name: c.to, latency: &a.deps[c.dep].latency}
-			t.deps[c.to] = d
+			d = &depLedger{name: *c.to, latency: &a.deps[c.dep].latency}
+			t.deps[*c.to] = d
 		}
 		for i := range c.attempts {
 			try := &c.attempts[i]

@@ -20,7 +20,8 @@ type look struct {
 	slot   uint8         // of the span's name
 	slots  [32]uint8     // of the keys
 
-	sighting      // but for what depends on times
+	sighting // but for what depends on times
+	rules    sightingRules
 	dated    bool // a rule for deadlines hangs on something that the span has
 	phased   bool // a rule for phases does
 	kept     bool // remembered: nothing of it lies in the memory of a trace
@@ -155,6 +156,7 @@ func (l *looks) keep(as *look, s *ingest.Span) *look {
 		clear(l.known)
 	}
 	own := *as
+	own.rule = &own.rules
 	own.text, own.attrs = strings.Clone(as.text), slices.Clone(as.attrs)
 	var counts [len(looseNames)]bool
 	for i := range s.Attrs {

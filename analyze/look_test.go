@@ -27,7 +27,7 @@ func (t *traced) asked(i int32, s *ingest.Span) (sighting, callee) {
 	if a := t.attempt[i]; a >= 0 && t.attempts[a].server >= 0 {
 		server = &t.Spans[t.attempts[a].server]
 	}
-	return f.look.sighting, callee{f.meet(s.Resource.Service, server), f.route(), f.dated, f.phased}
+	return f.look.sighting, callee{f.meet(s.Resource.Service, server), f.route(), f.dated, f.phased, *f.look.rule}
 }
 
 // A callee is what else a look tells.
@@ -35,6 +35,7 @@ type callee struct {
 	met           meeting
 	route         string
 	dated, phased bool
+	rules         sightingRules
 }
 
 // What is remembered of a look is what the rules say of every span that has it, whatever
@@ -73,11 +74,13 @@ func TestLooks(t *testing.T) {
 						if a := tr.attempt[i]; a >= 0 {
 							server = tr.attempts[a].server
 						}
-						got := callee{*tr.meet(s.Resource.Service, int32(i), server), tr.routeOf(int32(i)), l.dated, l.phased}
+						got := callee{*tr.meet(s.Resource.Service, int32(i), server), tr.routeOf(int32(i)), l.dated, l.phased, *l.rule}
 						check := func(s *ingest.Span, what string) {
 							sighting, rest := tr.asked(int32(i), s)
-							if sighting != l.sighting || !cmp.Equal(got, rest, cmpopts.IgnoreTypes(meetingKey{}), cmp.AllowUnexported(callee{}, meeting{}, peer{}, dependency{}, protocol{}, callRules{})) {
-								t.Fatalf("%s: span %s %v, %s: remembered %+v %+v, asked %+v %+v", path, s.Name, s.Attrs, what, l.sighting, got, sighting, rest)
+							have := l.sighting
+							have.rule, sighting.rule = nil, nil
+							if sighting != have || !cmp.Equal(got, rest, cmpopts.IgnoreTypes(meetingKey{}), cmp.AllowUnexported(callee{}, meeting{}, peer{}, dependency{}, protocol{}, callRules{}, sightingRules{})) {
+								t.Fatalf("%s: span %s %v, %s: remembered %+v %+v, asked %+v %+v", path, s.Name, s.Attrs, what, have, got, sighting, rest)
 							}
 						}
 						check(s, "as it is")

@@ -12,7 +12,7 @@ func (a *Analysis) findTimeouts(r *request, c *call, i int, list []found) []foun
 	d := a.deps[c.dep]
 	left := r.deadline.budget - try.start
 	add := func(code FindingCode, amount time.Duration, detail *Detail) {
-		f := found{code: code, to: c.to, dep: c.dep, example: a.callExample(r, c, i, a.timeoutOf(r, c, try.start))}
+		f := found{code: code, to: *c.to, dep: c.dep, example: a.callExample(r, c, i, a.timeoutOf(r, c, try.start))}
 		f.example.Amount, f.example.Detail = amount, detail
 		list = append(list, f)
 	}
@@ -72,7 +72,7 @@ func (a *Analysis) findHedges(r *request, list []found) []found {
 		for i := range c.attempts {
 			try := &c.attempts[i]
 			add := func(code FindingCode, amount time.Duration, detail *Detail) {
-				list = append(list, found{code: code, to: c.to, example: Example{Trace: r.trace, Span: try.span, File: c.file,
+				list = append(list, found{code: code, to: *c.to, example: Example{Trace: r.trace, Span: try.span, File: c.file,
 					Position: c.position, Start: r.start + int64(try.start), Amount: amount, Detail: detail}})
 			}
 			if try.hedge && p95 != nil {
@@ -340,7 +340,7 @@ func (t *traced) findAmplified() {
 	bottom := map[dependency]int{}
 	for _, r := range t.requests {
 		for k := range r.calls {
-			bottom[r.calls[k].to] += len(r.calls[k].attempts)
+			bottom[*r.calls[k].to] += len(r.calls[k].attempts)
 		}
 	}
 	for i, r := range t.requests {
@@ -353,8 +353,8 @@ func (t *traced) findAmplified() {
 		}
 		for k := range r.calls {
 			if c := &r.calls[k]; above[i] && c.again() {
-				r.work = append(r.work, work{code: RetryAmplified, to: c.to, span: c.span, file: c.file, position: c.position,
-					start: r.start + int64(c.start), total: c.end - c.start, detail: &Detail{Attempts: len(c.attempts), Calls: 1, Bottom: bottom[c.to]}})
+				r.work = append(r.work, work{code: RetryAmplified, to: *c.to, span: c.span, file: c.file, position: c.position,
+					start: r.start + int64(c.start), total: c.end - c.start, detail: &Detail{Attempts: len(c.attempts), Calls: 1, Bottom: bottom[*c.to]}})
 			}
 		}
 	}

@@ -429,7 +429,7 @@ func (d *depPlan) retries(a *tried) bool {
 	}
 	return slices.ContainsFunc(d.on, func(code string) bool {
 		switch {
-		case strings.EqualFold(code, a.code) && code != "", strings.EqualFold(code, string(a.outcome)):
+		case strings.EqualFold(code, a.code) && code != "", strings.EqualFold(code, a.outcome.String()):
 			return true
 		case strings.EqualFold(code, "timeout"), strings.EqualFold(code, "deadline_exceeded"), strings.EqualFold(code, "deadline-exceeded"):
 			return a.outcome.Cut()

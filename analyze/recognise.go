@@ -18,7 +18,14 @@ type sighting struct {
 	hidden  int32 // resends within this one span, which hides them
 	hedge   hedgeSays
 	instead insteadSays
-	rule    sightingRules
+	rule    *sightingRules // of its look, unless something other than rules decided too
+}
+
+// ends says how the span ended in place of its rule.
+func (w *sighting) ends(as verdict, by string) {
+	rules := *w.rule
+	rules.outcome = by
+	w.verdict, w.rule = as, &rules
 }
 
 // sightingRules are the ids of the rules behind a sighting.
@@ -73,6 +80,7 @@ func (r *recogniser) look(t *ingest.Trace, s *ingest.Span, parent part, late boo
 func (f *facts) recognise(late bool) {
 	l := f.look
 	w := &l.sighting
+	w.rule = &l.rules
 	var part partSays
 	part, w.rule.part = partOf(f)
 	w.part, w.backoff = part.part, part.backoff

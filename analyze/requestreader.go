@@ -353,8 +353,7 @@ func (d *requestReader) call(r *request, c *call) {
 		return
 	}
 	who := &d.peers[c.peer]
-	c.to, c.nameable, c.protocol = who.to, who.nameable, who.protocol
-	c.alone.callee, c.alone.operation = who.alone[0], who.alone[1]
+	c.to, c.who, c.nameable, c.protocol = &who.to, who, who.nameable, who.protocol
 	c.span = d.span()
 	c.position = r.position + d.number()
 	c.start = d.time()

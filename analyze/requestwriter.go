@@ -62,9 +62,9 @@ func (w *requestWriter) whom(r *request, c *call) {
 	m := c.met
 	shared := m != nil && !w.plain && r.split == "" // with other calls
 	if !shared || m.in != w.symbols {
-		to := c.to
+		to := *c.to
 		to.split = r.split
-		p := peer{to, [2]string{c.alone.callee, c.alone.operation}, c.nameable, c.protocol}
+		p := peer{to, c.who.alone, c.nameable, c.protocol}
 		if !shared {
 			w.peer(p)
 			return

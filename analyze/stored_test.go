@@ -19,7 +19,7 @@ var forgotten = cmp.Options{
 	cmpopts.IgnoreFields(request{}, "entry", "number", "table", "ended", "skipped", "nth", "awaited"),
 	cmpopts.IgnoreFields(grounds{}, "written"),
 	cmpopts.IgnoreFields(call{}, "peer", "rules", "at", "met", "dep", "node", "reserve", "before", "findings"),
-	cmpopts.IgnoreFields(attempt{}, "how", "at", "server", "rules"),
+	cmpopts.IgnoreFields(attempt{}, "how", "at", "server"),
 	cmpopts.IgnoreFields(deadline{}, "at", "rule", "own", "origin", "wrote"),
 	cmpopts.IgnoreFields(phaseInterval{}, "rule"),
 	cmpopts.IgnoreFields(phaseLength{}, "id"),
@@ -74,7 +74,7 @@ func TestStoredRequests(t *testing.T) {
 		d.open(stored)
 		for i := range want {
 			if diff := cmp.Diff(want[i], d.next(want[i].trace), forgotten, cmp.AllowUnexported(request{}, call{}, attempt{}, deadline{}, grounds{}, phases{},
-				phaseInterval{}, phaseLength{}, interval{}, work{}, dependency{}, protocol{})); diff != "" {
+				phaseInterval{}, phaseLength{}, interval{}, work{}, peer{}, dependency{}, protocol{})); diff != "" {
 				t.Fatalf("%s: request %d (-want +got):\n%s", path, i, diff)
 			}
 			requests++

@@ -101,7 +101,7 @@ func (a *Analysis) view(t *traced, index int32, held *holding) View {
 		offset := t.Spans[q.entry].Start - base
 		slack := a.slack(q)
 		for k := range q.calls {
-			v.Calls = append(v.Calls, a.viewCall(q, &q.calls[k], offset))
+			v.Calls = append(v.Calls, a.viewCall(t, q, &q.calls[k], offset))
 			v.Calls[len(v.Calls)-1].Slack = slack[k]
 		}
 		for _, s := range q.skipped {
@@ -121,7 +121,7 @@ func (a *Analysis) view(t *traced, index int32, held *holding) View {
 	return v
 }
 
-func (a *Analysis) viewCall(r *request, c *call, offset time.Duration) ViewCall {
+func (a *Analysis) viewCall(in *traced, r *request, c *call, offset time.Duration) ViewCall {
 	span := c.span
 	v := ViewCall{Span: &span, Service: r.service, Callee: c.to.callee, Operation: c.to.operation, Required: a.requiredness(c.dep),
 		Start: c.start + offset, End: c.end + offset, Outcome: c.outcome, Attempts: len(c.attempts), Minimum: a.deps[c.dep].minimumInForce,
@@ -135,8 +135,9 @@ func (a *Analysis) viewCall(r *request, c *call, offset time.Duration) ViewCall 
 	}
 	for i := range c.attempts {
 		t := &c.attempts[i]
+		by := in.seen[t.at].rule
 		v.Tries = append(v.Tries, Try{Span: t.span, Start: t.start + offset, End: t.end + offset, Outcome: t.outcome, Hedge: t.hedge,
-			Hidden: t.hidden, Phases: t.phases.table(), Rules: TryRules{t.rules.part, t.rules.outcome, t.how}})
+			Hidden: t.hidden, Phases: t.phases.table(), Rules: TryRules{by.part, by.outcome, t.how}})
 	}
 	if pool, ok := c.poolWait(); ok {
 		v.Pool = &pool

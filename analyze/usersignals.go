@@ -313,9 +313,9 @@ func (t *traced) judgeCancel(i int32, w *sighting) {
 	}
 	switch by := w.rule.outcome; {
 	case *isTimeout && w.outcome == CancelledCaller && (by == "T5" || by == "T16") && !t.answeredBeside(i):
-		w.verdict, w.rule.outcome = verdict{timedOut, ReadTimeout}, "signals"
+		w.ends(verdict{timedOut, ReadTimeout}, "signals")
 	case !*isTimeout && by == "T4":
-		w.verdict, w.rule.outcome = verdict{cancelled, CancelledCaller}, "signals"
+		w.ends(verdict{cancelled, CancelledCaller}, "signals")
 	}
 }
 

@@ -262,7 +262,7 @@ func (a *Analysis) ready(r *request, h *heading) {
 	for k := range r.calls {
 		c := &r.calls[k]
 		c.dep = a.byPeer[c.peer]
-		c.to = a.deps[c.dep].name
+		c.to = &a.deps[c.dep].name
 	}
 	if r.loose() || r.broken {
 		return

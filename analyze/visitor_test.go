@@ -64,7 +64,7 @@ func TestVisitors(t *testing.T) {
 func TestMixedVisitors(t *testing.T) {
 	traces := benchTraces(20)
 	a := Run(&ingest.Dump{Traces: traces}, Options{Workers: 3})
-	r := request{service: "svc-1", calls: []call{{to: dependency{caller: "svc-1", callee: "db"}}}}
+	r := request{service: "svc-1", calls: []call{{to: &dependency{caller: "svc-1", callee: "db"}, who: new(peer)}}}
 	for _, caller := range []string{"svc-1", "svc-2"} {
 		r.calls[0].to.caller = caller
 		newRequestWriter(a.symbols).trace(&heading{}, []*request{&r})

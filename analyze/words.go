@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"fmt"
 	"slices"
 
 	"overrun/ingest"
@@ -16,30 +17,49 @@ const (
 	ByFlag    Source = "flag"      // --deadline
 )
 
-// An Outcome is how an attempt ended.
-type Outcome string
+// An Outcome is how an attempt ended. Its text is what reports call it.
+type Outcome int8
 
 const (
-	OutcomeOK       Outcome = "ok"
-	NoData          Outcome = "no-data"         // 404, NOT_FOUND
-	Failure         Outcome = "error"           // an answer came, a bad one
-	Refused         Outcome = "refused"         // nobody listens
-	ConnectError    Outcome = "connect-error"   // DNS, TLS, unreachable
-	ConnectTimeout  Outcome = "connect-timeout" // cut while connecting
-	PoolTimeout     Outcome = "pool-timeout"    // cut while waiting for a connection of the pool
-	ReadTimeout     Outcome = "read-timeout"    // cut while waiting for the answer
-	CancelledRace   Outcome = "cancelled-race"  // a sibling answered first, or failed first
-	CancelledCaller Outcome = "cancelled-caller"
-	Skipped         Outcome = "skipped" // not made
-	Unfinished      Outcome = "unknown" // no end, or no status that says
+	OutcomeOK       Outcome = iota + 1
+	NoData                  // 404, NOT_FOUND
+	Failure                 // an answer came, a bad one
+	Refused                 // nobody listens
+	ConnectError            // DNS, TLS, unreachable
+	ConnectTimeout          // cut while connecting
+	PoolTimeout             // cut while waiting for a connection of the pool
+	ReadTimeout             // cut while waiting for the answer
+	CancelledRace           // a sibling answered first, or failed first
+	CancelledCaller         // the caller gave up
+	Skipped                 // not made
+	Unfinished              // no end, or no status that says
 )
 
-// Outcomes lists all outcomes in the order reports show them.
+// Outcomes lists all outcomes in the order reports show them, which summaries store them by.
 var Outcomes = [...]Outcome{OutcomeOK, NoData, Failure, Refused, ConnectError, ConnectTimeout,
 	PoolTimeout, ReadTimeout, CancelledRace, CancelledCaller, Skipped, Unfinished}
 
+var outcomeTexts = [1 + len(Outcomes)]string{"", "ok", "no-data", "error", "refused", "connect-error", "connect-timeout",
+	"pool-timeout", "read-timeout", "cancelled-race", "cancelled-caller", "skipped", "unknown"}
+
+// String is "" for the zero value, which is no outcome.
+func (o Outcome) String() string { return outcomeTexts[o] }
+
+// MarshalText writes what String says.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote. It fails if there is no such outcome.
+func (o *Outcome) UnmarshalText(text []byte) error {
+	i := slices.Index(outcomeTexts[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("no outcome is called %q", text)
+	}
+	*o = Outcome(i)
+	return nil
+}
+
 // number is the place of an outcome in Outcomes.
-func (o Outcome) number() int { return slices.Index(Outcomes[:], o) }
+func (o Outcome) number() int { return int(o) - 1 }
 
 // Cut reports whether the caller stopped waiting: the three timeouts and
 // cancelled-caller.

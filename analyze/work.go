@@ -143,7 +143,7 @@ func (t *traced) report(by int32, ran *runOn, code FindingCode, since time.Durat
 	s := &t.Spans[by]
 	w := work{code: code, span: s.ID, file: s.File, position: s.Position, start: t.Epoch + int64(since), caused: caused}
 	if u := t.unit[by]; u >= 0 && code == AbandonedWork {
-		w.to = r.calls[t.units[u].calls].to
+		w.to = *r.calls[t.units[u].calls].to
 	}
 	w.services = ran.services()
 	for _, s := range w.services {

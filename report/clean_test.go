@@ -110,10 +110,9 @@ func everywhere(name string) (*analyze.Report, []analyze.View) {
 		}
 		for j := range v[i].Calls {
 			c := &v[i].Calls[j]
-			c.Service, c.Callee, c.Operation, c.Outcome, c.Findings = name, name, name, analyze.Outcome(name), []analyze.FindingCode{analyze.FindingCode(name)}
+			c.Service, c.Callee, c.Operation, c.Findings = name, name, name, []analyze.FindingCode{analyze.FindingCode(name)}
 			c.Rules = analyze.CallRules{Callee: name, Operation: name}
 			for k := range c.Tries {
-				c.Tries[k].Outcome = analyze.Outcome(name)
 				c.Tries[k].Rules = analyze.TryRules{Part: name, Outcome: name, Join: name}
 				if c.Tries[k].Phases != nil {
 					c.Tries[k].Phases[name] = 1

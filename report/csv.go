@@ -52,7 +52,7 @@ func csvRow(d *analyze.Dependency, held map[caller]time.Duration, heads bool) (r
 	count("calls", d.Calls)
 	count("attempts", d.Attempts)
 	for _, o := range analyze.Outcomes {
-		count("outcome_"+strings.ReplaceAll(string(o), "-", "_"), d.Outcomes[o])
+		count("outcome_"+strings.ReplaceAll(o.String(), "-", "_"), d.Outcomes[o])
 	}
 	count("errors", d.Errors)
 	count("cut", d.Cut)

@@ -265,7 +265,7 @@ func callTable(d *document, v *analyze.View, o Options) {
 	for _, i := range largest(len(v.Calls), n, first) {
 		c := &v.Calls[i]
 		end, took := say(write(c.End)), say(dur(c.End-c.Start))
-		outcome, attempts, onPath := string(c.Outcome), count(c.Attempts), dur(c.Path)
+		outcome, attempts, onPath := c.Outcome.String(), count(c.Attempts), dur(c.Path)
 		switch {
 		case c.Outcome == analyze.Skipped:
 			if c.Inferred {
@@ -378,7 +378,7 @@ func attempts(c *analyze.ViewCall, write func(time.Duration) string, o Options, 
 		if t.Hedge {
 			head += " (hedge)"
 		}
-		l := say(head, ": ", write(t.Start), " … ", write(t.End), " ms, took ", setting(t.End-t.Start), ", ", named(t.Outcome))
+		l := say(head, ": ", write(t.Start), " … ", write(t.End), " ms, took ", setting(t.End-t.Start), ", ", named(t.Outcome.String()))
 		if t.Outcome == analyze.Unfinished && t.End == t.Start {
 			l = say(head, ": from ", write(t.Start), " ms, end not known")
 			known = false
