@@ -16,43 +16,57 @@ func adviceSection(d *document, r *analyze.Report) {
 	}
 	d.head("What to do", "most requests affected first")
 	t := d.table("", column{head: "affects"}, column{head: "since", left: true}, column{head: "what", left: true, fill: true})
-	t.detail = "why"
+	t.detail = "where and why"
 	for i := range r.Advice {
 		a := &r.Advice[i]
-		why := say(adviceReason[a.Do])
+		why := append(adviceWhere(a), say(": ", adviceReason[a.Do])...)
 		if a.SavesHigh != nil {
 			why = append(why, say("; ", saves(a))...)
 		}
 		if a.Trace != (ingest.TraceID{}) {
 			why = append(why, say("; worst: trace ", a.Trace)...)
 		}
-		where := say(named(a.Service))
-		if a.Route != "" {
-			where = routeLabel(a.Service, a.Route, nil)
-		}
-		if a.Callee != "" {
-			where = append(where, say(" → ", named(a.Callee))...)
-			if a.Operation != "" {
-				where = append(where, say(" ", named(a.Operation))...)
-			}
-		}
-		where = append(where, splitLabel(a.Split)...)
 		t.rows = append(t.rows, row{
-			cells:   []cell{{line: say(plural(a.Requests, affected(a.Do)))}, {line: say(since(a.Since))}, {line: append(adviceWords(a), append(say(": "), where...)...)}},
+			cells:   []cell{{line: say(plural(a.Requests, affected(a)))}, {line: say(since(a.Since))}, {line: adviceWords(a)}},
 			details: []line{why},
 		})
 	}
 }
 
+// adviceWhere says whose request or call it is, and whom it waits for.
+func adviceWhere(a *analyze.Advice) line {
+	where := say(named(a.Service))
+	if a.Route != "" {
+		where = routeLabel(a.Service, a.Route, nil)
+	}
+	if a.Callee != "" {
+		where = append(where, say(" → ", named(a.Callee))...)
+		if a.Operation != "" {
+			where = append(where, say(" ", named(a.Operation))...)
+		}
+	}
+	return append(where, splitLabel(a.Split)...)
+}
+
 // affected is what an advice counts.
-func affected(do analyze.AdviceCode) string {
-	switch do {
+func affected(a *analyze.Advice) string {
+	switch a.Do {
 	case analyze.CapOptional, analyze.SendHedge, analyze.SpeedUp, analyze.CommonCause:
 		return "late request"
 	case analyze.PassDeadline, analyze.StopWork, analyze.GiveUp:
 		return "case"
 	case analyze.LimitRetries, analyze.LimitHedges, analyze.DrainInstance:
 		return "finding"
+	}
+	return attempted(a)
+}
+
+// attempted is what an advice about attempts is about: first ones and later ones are
+// findings of their own.
+func attempted(a *analyze.Advice) string {
+	switch analyze.FindingCode(a.Finding) {
+	case analyze.RetryBelowMinimum, analyze.RetryPastDeadline:
+		return "retry"
 	}
 	return "call"
 }
@@ -95,11 +109,15 @@ func adviceWords(a *analyze.Advice) line {
 		}
 		return say("give it the time left")
 	case analyze.SkipCalls:
-		if a.To != nil {
-			return say("make no call with less than ", to, " left")
+		switch code := analyze.FindingCode(a.Finding); {
+		case code == analyze.CallPastDeadline, code == analyze.RetryPastDeadline, a.To == nil:
+			return say("make no ", attempted(a), " past the deadline")
 		}
-		return say("make no call without time left")
+		return say("make no ", attempted(a), " with less than ", to, " left")
 	case analyze.PassDeadline:
+		if analyze.FindingCode(a.Finding) == analyze.DeadlineWidened {
+			return say("pass on no more time than is left")
+		}
 		return say("pass the deadline on")
 	case analyze.StopWork:
 		return say("stop working when the caller has left")
@@ -142,7 +160,7 @@ func saves(a *analyze.Advice) line {
 	case analyze.RaiseTimeout:
 		what = "calls would be answered"
 	case analyze.SkipCalls:
-		what = "calls would not be made"
+		what = severals(attempted(a)) + " would not be made"
 	}
 	low, high := 0, *a.SavesHigh
 	if a.SavesLow != nil {

@@ -132,7 +132,15 @@ func plural[T int | int64](n T, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return count(n) + " " + noun + "s"
+	return count(n) + " " + severals(noun)
+}
+
+// severals is the noun for any number but one.
+func severals(noun string) string {
+	if stem, ok := strings.CutSuffix(noun, "ry"); ok {
+		return stem + "ries"
+	}
+	return noun + "s"
 }
 
 // percent writes a share: 0 % is none and 100 % is all, whatever the rounding.
