@@ -286,11 +286,12 @@ func behindText(b []byte) int {
 // starts a value.
 func (t *jsonText) garbage(start int) {
 	why := t.why
+	what := "broken JSON (" + why + ")"
 	if why == "" || why == "want null" {
-		why = "no JSON value"
-		t.odd(t.offsetOf(start), "plain text, begins "+quoteHead(t.buf[start:]))
-	} else {
-		t.odd(t.offsetOf(start), "broken JSON ("+why+"), begins "+quoteHead(t.buf[start:]))
+		why, what = "no JSON value", "plain text"
+	}
+	if at := t.offsetOf(start); t.isOddest(at) {
+		t.odd(at, what+", begins "+quoteHead(t.buf[start:]))
 	}
 	t.why, t.astray = "", true
 	// The failure may have been seen on the line after the broken one.

@@ -87,7 +87,8 @@ func (n *Notes) add(m Note) {
 	}
 	have := n.byCode[m.Code]
 	if have == nil {
-		n.byCode[m.Code] = &m
+		first := m // of its own, so that m need not be
+		n.byCode[m.Code] = &first
 		return
 	}
 	have.Count += m.Count

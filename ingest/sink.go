@@ -118,7 +118,14 @@ func (s *sink) clear() {
 // unreadable notes n bytes at the offset that are no span.
 func (s *sink) unreadable(at, n int64, why string) {
 	s.notes.Merge(Note{Code: Unreadable, Count: 1, Bytes: n, Text: why, Example: Place{File: s.file, Position: at}})
-	s.odd(at, oddText(at, why))
+	s.oddBy(at, why)
+}
+
+// oddBy remembers why there are no spans at the offset.
+func (s *sink) oddBy(at int64, why string) {
+	if s.isOddest(at) {
+		s.odd(at, oddText(at, why))
+	}
 }
 
 func oddText(at int64, why string) string { return "at " + strconv.FormatInt(at, 10) + ": " + why }
@@ -132,7 +139,7 @@ func (s *sink) badID(at int64, id string) {
 // something.
 func (s *sink) cutOff(at, n int64, why string) {
 	s.notes.Merge(Note{Code: Truncated, Count: 1, Bytes: n, Text: why, Example: Place{File: s.file, Position: at}})
-	s.odd(at, oddText(at, why))
+	s.oddBy(at, why)
 }
 
 // otherSignal notes an object of logs, metrics or profiles.
@@ -144,10 +151,16 @@ func (s *sink) otherSignal(at int64) {
 // odd remembers what a file holds instead of spans, for the error message. The
 // first in the file counts, and of several about one place the first told.
 func (s *sink) odd(at int64, what string) {
-	f := &s.found[s.index]
-	if f.odd == "" || at < f.oddAt {
+	if s.isOddest(at) {
+		f := &s.found[s.index]
 		f.odd, f.oddAt = what, at
 	}
+}
+
+// isOddest reports whether what is odd at the offset would be remembered.
+func (s *sink) isOddest(at int64) bool {
+	f := &s.found[s.index]
+	return f.odd == "" || at < f.oddAt
 }
 
 // start appends a record for a span at the offset and returns it. The pointer

@@ -173,6 +173,9 @@ const recordHead = 64
 
 // isRecord reports whether the text begins with a brace and a key of OTLP.
 func isRecord(b []byte) bool {
+	if len(b) > 2 && b[1] == '"' && b[2] != 'r' {
+		return false
+	}
 	b = bytes.TrimLeft(b[1:min(len(b), recordHead)], " \t\r\n")
 	return bytes.HasPrefix(b, []byte(`"resource`)) && len(b) > 9 && (b[9] == '_' || b[9] >= 'A' && b[9] <= 'Z')
 }
