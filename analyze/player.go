@@ -250,13 +250,15 @@ func (p *player) call(c *piece, start time.Duration) fate {
 		return p.hedged(c, plan, start)
 	case plan.attempts > 0:
 		return p.retried(c, plan, start)
+	case (plan.policed || plan.ceiling > 0) && c.oneByOne():
+		return p.repeated(c, plan, start)
 	}
 	lead := time.Duration(0)
-	last := tried{length: c.length, outcome: c.outcome, code: c.code}
+	last := tried{length: c.length, outcome: c.outcome, code: c.code, known: c.known}
 	if n := len(c.tries); n > 0 {
-		// The attempts of the record are kept together: the ceiling is of the last.
+		// The attempts of the record are kept together: what bounds the call bounds the last.
 		lead = min(plan.scaled(c.tries[n-1].start), plan.scaled(c.length))
-		last.length = max(0, c.length-c.tries[n-1].start)
+		last.length, last.known = max(0, c.length-c.tries[n-1].start), c.tries[n-1].known
 	}
 	timeout, skip := p.timeout(c, plan, start, lead)
 	if skip {
@@ -321,12 +323,11 @@ func (p *player) attempt(c *piece, plan *depPlan, t tried, timeout time.Duration
 	length := plan.scaled(t.length)
 	switch {
 	case t.outcome.Cut(), t.outcome == CancelledRace:
-		known := c.known > 0 && n == 0
 		switch {
 		case length >= timeout:
 			return cut
-		case known:
-			length = plan.scaled(c.known)
+		case t.known > 0:
+			length = plan.scaled(t.known)
 		default:
 			u := chance(p.seed, p.g.key, c.span, drawLatency, n)
 			latency, ok := p.survivals.of(c.dep).beyond(t.length, u)
@@ -360,7 +361,35 @@ func (c *piece) first() tried {
 	if len(c.tries) > 0 {
 		return c.tries[0]
 	}
-	return tried{length: c.length, outcome: c.outcome, code: c.code}
+	return tried{length: c.length, outcome: c.outcome, code: c.code, known: c.known}
+}
+
+// repeated makes the attempts of the record one after the other for as long as they fail,
+// after the waits that were recorded: the first that is given the time to answer is the last.
+func (p *player) repeated(c *piece, plan *depPlan, start time.Duration) fate {
+	last := &c.tries[len(c.tries)-1]
+	tail := c.length - last.start - last.length // of a span around the attempts
+	f := fate{start: start, end: start, made: true}
+	for n, t := range c.tries {
+		at := start + t.start
+		if n > 0 {
+			before := &c.tries[n-1]
+			at = f.end + t.start - before.start - before.length
+		}
+		timeout, skip := p.timeout(c, plan, at, 0)
+		if skip && n == 0 {
+			return fate{start: start, end: start, outcome: Skipped, left: true}
+		} else if skip {
+			break
+		}
+		a := p.attempt(c, plan, t, timeout, n)
+		f.attempts++
+		if f.end, f.outcome = at+a.length, a.outcome; !a.outcome.fails() {
+			break
+		}
+	}
+	f.end += tail
+	return f
 }
 
 // again is the n-th attempt (from 1) after the first: as recorded, else like an

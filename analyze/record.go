@@ -68,7 +68,7 @@ type piece struct {
 	reserve   time.Duration
 	outcome   Outcome
 	code      string        // of a bad answer
-	known     time.Duration // how long the answer took of a call that was cut, where the callee's span tells; 0: not known
+	known     time.Duration // as of its one attempt
 	tries     []tried       // its attempts, where there are several
 	aside     bool          // nobody waited for it
 	message   bool          // it stays as it is
@@ -85,6 +85,7 @@ type tried struct {
 	outcome Outcome
 	code    string
 	hedge   bool
+	known   time.Duration // how long the answer took of one that was cut, where the callee's span tells; 0: not known
 }
 
 // record makes a request ready. The result shares nothing with it but strings,
@@ -126,17 +127,36 @@ func newPiece(c *call, node int32) piece {
 		outcome: c.outcome, aside: !c.awaited, message: c.messaging}
 	last := &c.attempts[len(c.attempts)-1]
 	p.code = last.code
-	if len(c.attempts) == 1 && c.outcome.Cut() && last.calleeEnd != 0 && last.calleeOK {
-		p.known = max(0, last.calleeEnd+last.leg-c.start)
-	}
-	if len(c.attempts) > 1 {
+	if len(c.attempts) == 1 {
+		p.known = last.answeredIn(c.outcome, c.start)
+	} else {
 		p.tries = make([]tried, len(c.attempts))
 		for i := range c.attempts {
 			t := &c.attempts[i]
-			p.tries[i] = tried{t.start - c.start, t.end - t.start, t.outcome, t.code, t.hedge}
+			p.tries[i] = tried{t.start - c.start, t.end - t.start, t.outcome, t.code, t.hedge, t.answeredIn(t.outcome, t.start)}
 		}
 	}
 	return p
+}
+
+// answeredIn is how long the answer took, counted from an instant, of an attempt that was
+// cut while its callee ran on; 0: not known.
+func (t *attempt) answeredIn(as Outcome, from time.Duration) time.Duration {
+	if !as.Cut() || t.calleeEnd == 0 || !t.calleeOK {
+		return 0
+	}
+	return max(0, t.calleeEnd+t.leg-from)
+}
+
+// oneByOne reports whether the attempts were retries: each began because the one before it
+// had failed.
+func (p *piece) oneByOne() bool {
+	for i := range p.tries {
+		if p.tries[i].hedge || i+1 < len(p.tries) && !p.tries[i].outcome.fails() {
+			return false
+		}
+	}
+	return len(p.tries) > 0
 }
 
 // A bitset holds positions of up to maxNodes pieces.

@@ -509,3 +509,57 @@ b R 35 55 k=CLIENT s=front a=http.request.method=GET a=peer.service=b a=http.res
 		t.Errorf("%+v, want 0.1 calls a second, 0.005 and 0.1 workers", *a)
 	}
 }
+
+// TestReplayRecordedRetries: attempts that were recorded are made again until one answers
+// under the new ceiling, after the waits that were recorded. The first two were cut, and
+// their callee ran on: with the 2 ms that the third shows for the way back, they would
+// have taken 58 + 2 - 10 = 50 ms, and 115 + 2 - 55 = 62 ms.
+func TestReplayRecordedRetries(t *testing.T) {
+	const shape = `
+R - 0 130 k=SERVER s=web h=A
+a R 10 50 k=CLIENT s=web h=A a=http.request.method=GET st=DEADLINE
+x a 12 58 k=SERVER s=b h=B
+b R 55 95 k=CLIENT s=web h=A a=http.request.method=GET a=http.request.resend_count=1 st=DEADLINE
+y b 57 115 k=SERVER s=b h=B
+c R 100 110 k=CLIENT s=web h=A a=http.request.method=GET a=http.request.resend_count=2 a=http.response.status_code=200
+z c 102 108 k=SERVER s=b h=B
+`
+	for _, test := range []struct {
+		ceiling, end float64 // ms
+		attempts     int
+		ended        string
+	}{
+		{200, 10 + 50 + 20, 1, "complete"},
+		{50, 10 + 50 + 20, 1, "complete"},
+		{49, 10 + 49 + 5 + 49 + 5 + 10 + 20, 3, "complete"},
+		{40, 130, 3, "complete"}, // as recorded
+		{20, 10 + 20 + 5 + 20 + 5 + 10 + 20, 3, "complete"},
+		{5, 10 + 5 + 5 + 5 + 5 + 5, 3, "failed"},
+	} {
+		name := fmt.Sprintf("%v ms", test.ceiling)
+		a := Run(worked(t, shape), Options{})
+		r, err := a.Replay(ReplayOptions{Changes: []Change{{Kind: Timeout, Name: "b", Timeout: ms(test.ceiling)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(r.Routes, func(r ReplayRoute) bool { return r.Service == "web" })
+		m := &r.Routes[i].Replayed
+		latency, ended := &m.Latency, "complete"
+		if m.Failed == 1 {
+			latency, ended = &m.LatencyFailed, "failed"
+		}
+		want(t, name+": ended", ended, test.ended)
+		want(t, name+": attempts", m.Attempts, test.attempts)
+		want(t, name+": took", *latency.P50.Point, ms(test.end))
+		want(t, name+": drawn", m.Drawn, 0)
+	}
+
+	// A policy does the same: its ceiling bounds each attempt.
+	p := policy(t, "timeouts: fixed\ndependencies: [{callee: b, ceiling: 200ms}]")
+	r, err := Run(worked(t, shape), Options{Policy: p}).Replay(ReplayOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(r.Routes, func(r ReplayRoute) bool { return r.Service == "web" })
+	want(t, "by policy", *r.Routes[i].Replayed.Latency.P50.Point, ms(80))
+}
