@@ -15,10 +15,12 @@ const (
 	CapOptional   AdviceCode = "cap-optional"   // wait no longer than To for an optional call
 	SendHedge     AdviceCode = "send-hedge"     // send a second copy after To
 	SpeedUp       AdviceCode = "speed-up"       // this dependency holds late requests
+	SpeedUpOwn    AdviceCode = "speed-up-own"   // own work of this route holds late requests
 	CommonCause   AdviceCode = "common-cause"   // parallel calls are slow together
 	RaiseTimeout  AdviceCode = "raise-timeout"  // From cuts what would have come in time
 	DeriveTimeout AdviceCode = "derive-timeout" // a fixed timeout is longer than what is left
-	SkipCalls     AdviceCode = "skip-calls"     // make no call with less than To left
+	SkipCalls     AdviceCode = "skip-calls"     // make no call whose computed timeout is below To
+	FitDeadline   AdviceCode = "fit-deadline"   // the deadline leaves less than the minimum, To
 	PassDeadline  AdviceCode = "pass-deadline"  // callees do not know the deadline, or another
 	StopWork      AdviceCode = "stop-work"      // pass on that the caller has left
 	GiveUp        AdviceCode = "give-up"        // end at the deadline
@@ -56,21 +58,40 @@ type Advice struct {
 	Position  int64          `json:"position"`
 }
 
-// LateCalls says what part calls to a dependency had in late requests.
-type LateCalls struct {
-	Held int `json:"held"` // late requests in which it had the longest path time
-	// Of all late requests, at most so many would have been in time had each of its
-	// calls taken its p50, or had its calls not held them beyond its ceiling. Whether
-	// others would have held them then, only a replay can tell.
-	AtP50     int           `json:"saved_at_p50_high"`
-	AtCeiling int           `json:"saved_at_ceiling_high"`
-	First     int64         `json:"first_unix_ns"` // of Held
-	Worst     Place         `json:"worst"`         // of Held: the latest
-	Overrun   time.Duration `json:"worst_overrun_ns"`
+// LateHeld are late requests that one thing held for longer than any other, of those that
+// had time left when they began.
+type LateHeld struct {
+	Held    int           `json:"held"`
+	First   int64         `json:"first_unix_ns"`
+	Worst   Place         `json:"worst"` // the latest
+	Overrun time.Duration `json:"worst_overrun_ns"`
 }
 
-// learnLate adds a late request to what its calls had to do with it.
-func (a *Analysis) learnLate(r *request, overrun time.Duration) {
+func (l *LateHeld) add(r *request, overrun time.Duration) {
+	if l.Held == 0 || r.start < l.First {
+		l.First = r.start
+	}
+	if l.Held == 0 || overrun > l.Overrun {
+		trace, span := r.trace, r.span
+		l.Overrun, l.Worst = overrun, Place{r.file, r.position, &trace, &span}
+	}
+	l.Held++
+}
+
+// LateCalls says what part calls to a dependency had in late requests.
+type LateCalls struct {
+	LateHeld // by path time
+	// Of all late requests, so many would have been in time had each of its calls taken
+	// its p50 at most: as the replay of each alone says (saved_by of request-late), and as
+	// many as had that much path time. AtCeiling: had its calls not held them beyond its ceiling;
+	// whether others would have held them then, only a replay can tell.
+	AtP50Low  int `json:"saved_at_p50_low"`
+	AtP50     int `json:"saved_at_p50_high"`
+	AtCeiling int `json:"saved_at_ceiling_high"`
+}
+
+// learnLate adds a late request to what held it: its calls, or its own work.
+func (a *Analysis) learnLate(r *request, overrun time.Duration, remedies []remedy) {
 	longest, path := int32(-1), time.Duration(0)
 	for k := range r.calls {
 		c := &r.calls[k]
@@ -98,22 +119,20 @@ func (a *Analysis) learnLate(r *request, overrun time.Duration) {
 		if beyond >= overrun {
 			d.late.AtCeiling++
 		}
+		if slices.ContainsFunc(remedies, func(s remedy) bool { return s.dep == c.dep }) {
+			d.late.AtP50Low++
+		}
 		if held > path {
 			longest, path = c.dep, held
 		}
 	}
-	if longest < 0 {
-		return
+	switch {
+	case r.deadline.budget <= 0: // it was late before it began
+	case r.time.Own > path:
+		r.table.lateOwn.add(r, overrun)
+	case longest >= 0:
+		a.deps[longest].late.add(r, overrun)
 	}
-	l := &a.deps[longest].late
-	if l.Held == 0 || r.start < l.First {
-		l.First = r.start
-	}
-	if l.Held == 0 || overrun > l.Overrun {
-		trace, span := r.trace, r.span
-		l.Overrun, l.Worst = overrun, Place{r.file, r.position, &trace, &span}
-	}
-	l.Held++
 }
 
 // advise says what to do, the most requests first.
@@ -131,13 +150,22 @@ func advise(r *Report) []Advice {
 		if a, ok := r.Routes[i].adviseCause(r.Worst); ok {
 			list = append(list, a)
 		}
+		if a, ok := r.Routes[i].adviseOwn(); ok {
+			list = append(list, a)
+		}
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Count == 0 {
 			continue
 		}
-		if a, ok := f.advise(dep[(&Dependency{Caller: f.Service, Callee: f.Callee, Operation: f.Operation, Split: f.Split}).name()]); ok {
+		a, ok := f.advise(dep[(&Dependency{Caller: f.Service, Callee: f.Callee, Operation: f.Operation, Split: f.Split}).name()])
+		if !ok {
+			continue
+		}
+		if i := slices.IndexFunc(list, a.asks); i >= 0 {
+			list[i].join(&a)
+		} else {
 			list = append(list, a)
 		}
 	}
@@ -145,11 +173,27 @@ func advise(r *Report) []Advice {
 		return cmp.Or(cmp.Compare(y.Requests, x.Requests), cmp.Compare(x.Do, y.Do), cmp.Compare(x.Service, y.Service),
 			cmp.Compare(x.Route, y.Route), cmp.Compare(x.Callee, y.Callee), cmp.Compare(x.Operation, y.Operation), bySplit(x.Split, y.Split))
 	})
-	// Findings of several routes, or several codes, can ask for the same thing.
-	list = slices.CompactFunc(list, func(x, y Advice) bool {
-		return x.Do == y.Do && x.Service == y.Service && x.Route == y.Route && x.Callee == y.Callee && x.Operation == y.Operation && bySplit(x.Split, y.Split) == 0
-	})
 	return list[:min(len(list), MaxAdvice)]
+}
+
+// asks reports whether another advice asks for the same thing: calls past the deadline, and
+// those below the minimum, are findings of two codes and one mistake. Retries are another.
+func (a *Advice) asks(b Advice) bool {
+	return a.Do == b.Do && a.ofRetries() == b.ofRetries() && a.Do == SkipCalls && a.Service == b.Service && a.Route == b.Route &&
+		a.Callee == b.Callee && a.Operation == b.Operation && bySplit(a.Split, b.Split) == 0
+}
+
+func (a *Advice) ofRetries() bool {
+	return a.Finding == string(RetryBelowMinimum) || a.Finding == string(RetryPastDeadline)
+}
+
+// join adds what an advice rests on that asks for the same thing.
+func (a *Advice) join(b *Advice) {
+	calls := a.Requests + b.Requests
+	if b.Requests > a.Requests {
+		a.Finding, a.Trace, a.Span, a.File, a.Position = b.Finding, b.Trace, b.Span, b.File, b.Position
+	}
+	a.Requests, a.SavesLow, a.SavesHigh, a.Since = calls, &calls, &calls, min(a.Since, b.Since)
 }
 
 // adviseLate says what to do about a dependency that holds late requests.
@@ -158,8 +202,8 @@ func (d *Dependency) adviseLate() (a Advice, ok bool) {
 	if l == nil || l.Held == 0 {
 		return a, false
 	}
-	a = Advice{Finding: string(RequestLate), Service: d.Caller, Callee: d.Callee, Operation: d.Operation, Split: d.Split, Requests: l.Held, Since: l.First,
-		Trace: *l.Worst.Trace, Span: *l.Worst.Span, File: l.Worst.File, Position: l.Worst.Position}
+	a = l.advise()
+	a.Service, a.Callee, a.Operation, a.Split = d.Caller, d.Callee, d.Operation, d.Split
 	none := 0
 	a.SavesLow = &none
 	switch {
@@ -172,8 +216,25 @@ func (d *Dependency) adviseLate() (a Advice, ok bool) {
 		most := d.Hedge.rescues()
 		a.Do, a.To, a.SavesHigh = SendHedge, d.HedgeAfter, &most
 	default:
-		a.Do, a.From, a.To, a.SavesHigh = SpeedUp, d.Latency.P99.Point, d.Minimum, &l.AtP50
+		low, high := l.AtP50Low, max(l.AtP50Low, l.AtP50)
+		a.Do, a.From, a.To, a.SavesLow, a.SavesHigh = SpeedUp, d.Latency.P99.Point, d.Minimum, &low, &high
 	}
+	return a, true
+}
+
+// advise is advice about what held late requests.
+func (l *LateHeld) advise() Advice {
+	return Advice{Finding: string(RequestLate), Requests: l.Held, Since: l.First,
+		Trace: *l.Worst.Trace, Span: *l.Worst.Span, File: l.Worst.File, Position: l.Worst.Position}
+}
+
+// adviseOwn says that the own work of a route holds late requests.
+func (r *Route) adviseOwn() (a Advice, ok bool) {
+	if r.LateOwn == nil {
+		return a, false
+	}
+	a = r.LateOwn.advise()
+	a.Do, a.Service, a.Route, a.Split = SpeedUpOwn, r.Service, r.Route, r.Split
 	return a, true
 }
 
@@ -230,9 +291,13 @@ func (f *Finding) advise(d *Dependency) (a Advice, ok bool) {
 			a.To = d.Ceiling
 		}
 	case CallBelowMinimum, CallPastDeadline, RetryBelowMinimum, RetryPastDeadline:
-		a.Do, a.SavesLow, a.SavesHigh = SkipCalls, &f.Count, &f.Count
 		if d != nil {
 			a.To = cmp.Or(d.PolicyMinimum, d.Minimum)
+		}
+		if d != nil && !a.ofRetries() && slices.Contains(d.DoesNotFit, f.Service+" "+f.Route) {
+			a.Do = FitDeadline // or no call could ever be made
+		} else {
+			a.Do, a.SavesLow, a.SavesHigh = SkipCalls, &f.Count, &f.Count
 		}
 	case DeadlineLost, DeadlineWidened:
 		a.Do = PassDeadline

@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -196,4 +197,75 @@ b R 0 150`+get+`a=peer.service=b a=http.response.status_code=200
 	if few == nil || few.Verdict != "too-few" {
 		t.Errorf("one request: %+v, want too-few", few)
 	}
+}
+
+// Who holds late requests: own work where it took longer than any dependency, and
+// nobody where the request began after its deadline.
+func TestAdviceSaysWhatHolds(t *testing.T) {
+	// 100 ms of deadline. The first is late by its own 90 ms, the second by the 80 ms of b.
+	// The request below the third inherits -20 ms: it was late before it began.
+	const shape = `
+R - 0 %[1]d k=SERVER s=web h=A
+a R %[2]d %[3]d` + get + `h=A a=http.response.status_code=200
+x a %[4]d %[5]d k=SERVER s=b h=A
+`
+	dump := worked(t,
+		fmt.Sprintf(shape, 120, 50, 80, 51, 79),
+		fmt.Sprintf(shape, 120, 20, 100, 21, 99),
+		fmt.Sprintf(shape, 150, 120, 145, 121, 144))
+	r := Run(dump, Options{Deadline: ms(100)}).Report
+	route := r.Routes[slices.IndexFunc(r.Routes, func(r Route) bool { return r.Service == "web" })]
+	if own := route.LateOwn; own == nil || own.Held != 2 || own.Overrun != ms(50) {
+		t.Errorf("held by own work: %+v, want 2 requests, of which one was 50 ms late", own)
+	}
+	if late := depTo(t, &r, "b").Late; late == nil || late.Held != 1 || late.Overrun != ms(20) {
+		t.Errorf("held by b: %+v, want 1 request, 20 ms late", late)
+	}
+	for _, row := range r.Routes {
+		if row.Service == "b" && row.LateOwn != nil {
+			t.Errorf("a request that began after its deadline was held: %+v", row.LateOwn)
+		}
+	}
+	for _, a := range r.Advice {
+		if a.Do == SpeedUpOwn {
+			want(t, "own work", []any{a.Service, a.Callee, a.Requests}, []any{"web", "", 2})
+			return
+		}
+	}
+	t.Errorf("advice %+v, want %s", r.Advice, SpeedUpOwn)
+}
+
+// A minimum that the deadline does not leave is no reason to make no call at all; where it
+// does fit, calls past the deadline and calls below the minimum are one mistake.
+func TestAdviceOnCallsBelowTheMinimum(t *testing.T) {
+	advice := func(deadline float64) (a Advice) {
+		t.Helper()
+		r := Run(oneCall(hundred()), Options{Deadline: ms(deadline)}).Report
+		for _, a := range r.Advice {
+			if a.Do == SkipCalls || a.Do == FitDeadline {
+				return a
+			}
+		}
+		t.Fatalf("advice %+v", r.Advice)
+		return a
+	}
+	// The p50 of 1 to 100 ms is 50.
+	a := advice(40)
+	want(t, "below the minimum", []any{a.Do, *a.To, a.SavesHigh == nil}, []any{FitDeadline, ms(50), true})
+
+	late := func(start int) string {
+		return fmt.Sprintf("\nR - 0 %d k=SERVER s=web h=A\na R %d %d%sh=A a=http.response.status_code=200\nx a %[2]d %[3]d k=SERVER s=b h=B\n", start+20, start, start+20, get)
+	}
+	var texts []string
+	for range 20 {
+		texts = append(texts, late(1))
+	}
+	texts = append(texts, late(90), late(95), late(150)) // 10 and 5 ms left of 100, and none
+	r := Run(worked(t, texts...), Options{Deadline: ms(100)}).Report
+	i := slices.IndexFunc(r.Advice, func(a Advice) bool { return a.Do == SkipCalls })
+	if i < 0 {
+		t.Fatalf("advice %+v", r.Advice)
+	}
+	a = r.Advice[i]
+	want(t, "one mistake", []any{a.Finding, a.Requests, *a.SavesLow, *a.SavesHigh, *a.To}, []any{string(CallBelowMinimum), 3, 3, 3, ms(20)})
 }

@@ -64,6 +64,8 @@ type found struct {
 	dep     int32      // its number; of false-timeout and late-anyway
 	caused  bool
 	example Example
+
+	remedies []remedy // of request-late
 }
 
 // find lists all findings of a request whose calls were decided.
@@ -85,8 +87,9 @@ func (a *Analysis) find(r *request) (list []found) {
 	}
 	overrun, late := r.late()
 	if late && !(r.ended == Failed && r.timedOut && overrun <= r.deadline.tolerated()) {
-		list = append(list, found{code: RequestLate, example: Example{Trace: r.trace, Span: r.span, File: r.file,
-			Position: r.position, Start: r.start, Amount: overrun, Source: r.deadline.source, Lateness: a.lateness(r)}})
+		remedies := a.remedies(r)
+		list = append(list, found{code: RequestLate, remedies: remedies, example: Example{Trace: r.trace, Span: r.span, File: r.file,
+			Position: r.position, Start: r.start, Amount: overrun, Source: r.deadline.source, Lateness: a.lateness(r, remedies)}})
 	}
 	for k := range r.calls {
 		c := &r.calls[k]
@@ -184,7 +187,7 @@ func (a *Analysis) callExample(r *request, c *call, i int, timeout *time.Duratio
 }
 
 // lateness says where the time of a late request went.
-func (a *Analysis) lateness(r *request) *Lateness {
+func (a *Analysis) lateness(r *request, remedies []remedy) *Lateness {
 	l := &Lateness{Duration: r.duration, Budget: r.deadline.budget, Own: r.time.Own}
 	share := map[int32]int{}
 	for k := range r.calls {
@@ -203,7 +206,10 @@ func (a *Analysis) lateness(r *request) *Lateness {
 	slices.SortStableFunc(l.Path, func(x, y PathShare) int {
 		return cmp.Or(cmp.Compare(y.Path, x.Path), cmp.Compare(x.Callee, y.Callee), cmp.Compare(x.Operation, y.Operation))
 	})
-	l.SavedBy = a.savedBy(r)
+	l.SavedBy = []string{}
+	for _, s := range remedies {
+		l.SavedBy = append(l.SavedBy, a.remedyName(s))
+	}
 	return l
 }
 

@@ -98,6 +98,7 @@ type Route struct {
 	Tail           Tail          `json:"tail"`         // the route's reserve
 	Independence   *Independence `json:"independence"` // null: no parallel calls, or no deadline
 	Time           Time          `json:"time"`         // over all requests, failed ones too
+	LateOwn        *LateHeld     `json:"late_own"`     // null: own work held no late request for longer than a dependency did
 	FirstLate      *int64        `json:"first_late_unix_ns"`
 	LastLate       *int64        `json:"last_late_unix_ns"`
 	LateByTen      []LateTen     `json:"late_by_ten_minutes"` // only spans of ten minutes with late requests, in order

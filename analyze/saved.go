@@ -27,18 +27,19 @@ func (a *Analysis) slack(r *request) []*time.Duration {
 	return list
 }
 
-// savedBy lists what alone would have saved a late request: a dependency, if the
-// request is in time when every call to it takes its p50 at most, and all
-// else is as recorded; own work, if it is in time when that takes its route's p50
+// A remedy alone would have saved a late request.
+type remedy struct {
+	dep int32 // -1: own work
+	end time.Duration
+}
+
+// remedies lists what alone would have saved a late request, the greatest gain first: a
+// dependency, if the request is in time when every call to it takes its p50 at most, and
+// all else is as recorded; own work, if it is in time when that takes its route's p50
 // at most. Only who has no slack can have an effect.
-func (a *Analysis) savedBy(r *request) []string {
+func (a *Analysis) remedies(r *request) (list []remedy) {
 	var g record
 	a.record(r, &g)
-	type saver struct {
-		name string
-		end  time.Duration
-	}
-	var list []saver
 	tried := map[int32]bool{}
 	ends := make([]time.Duration, len(g.pieces))
 	for i, room := range g.slack() {
@@ -55,21 +56,26 @@ func (a *Analysis) savedBy(r *request) []string {
 			return p.length
 		})
 		if end <= g.budget {
-			name := a.deps[dep].name
-			list = append(list, saver{join(name.callee, name.operation), end})
+			list = append(list, remedy{dep, end})
 		}
 	}
 	if own := r.table.own; own != nil && r.time.Own > *own {
 		if end := r.duration - (r.time.Own - *own); end <= g.budget {
-			list = append(list, saver{ownWork, end})
+			list = append(list, remedy{-1, end})
 		}
 	}
-	slices.SortFunc(list, func(x, y saver) int { return cmp.Or(cmp.Compare(x.end, y.end), cmp.Compare(x.name, y.name)) })
-	names := []string{}
-	for _, s := range list {
-		names = append(names, s.name)
+	slices.SortFunc(list, func(x, y remedy) int {
+		return cmp.Or(cmp.Compare(x.end, y.end), cmp.Compare(a.remedyName(x), a.remedyName(y)))
+	})
+	return list
+}
+
+func (a *Analysis) remedyName(s remedy) string {
+	if s.dep < 0 {
+		return ownWork
 	}
-	return names
+	name := &a.deps[s.dep].name
+	return join(name.callee, name.operation)
 }
 
 // endWith is when the request would have ended with other lengths of its calls.

@@ -239,7 +239,7 @@ func (s *summary) add(r *request) {
 		s.file(r.service, r.route, r.split, &f)
 		switch f.code {
 		case RequestLate:
-			s.a.learnLate(r, f.example.Amount)
+			s.a.learnLate(r, f.example.Amount, f.remedies)
 			s.addWorst(r, &f)
 		case FalseTimeout:
 			s.a.deps[f.dep].falseCuts++
@@ -401,6 +401,9 @@ func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
 	r.Latency, r.LatencyFailed = t.latency.Latency(), t.failed.Latency()
 	tails := table.tails.estimates(P50, P99)
 	r.Tail = Tail{tails[0].Point, tails[1].Point}
+	if table.lateOwn.Held > 0 {
+		r.LateOwn = &table.lateOwn
+	}
 	r.Independence = table.group.independence(a.branchName(table))
 	share := t.overdue.shareIn(&t.due)
 	r.LateShare, r.LateShareLow, r.LateShareHigh = share.Point, share.Low, share.High

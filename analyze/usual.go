@@ -79,6 +79,7 @@ type routeTable struct {
 	capped    numbering      // dependencies
 	caps      []*capTable    // by number of capped; nil once ceilings are known
 	order     order          // of its calls, by all its requests
+	lateOwn   LateHeld       // late requests that own work held
 	owns      Sample         // own time on the path of ok requests
 	own       *time.Duration // its median; nil: not known
 	room      routeRoom

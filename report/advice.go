@@ -51,7 +51,7 @@ func adviceWhere(a *analyze.Advice) line {
 // affected is what an advice counts.
 func affected(a *analyze.Advice) string {
 	switch a.Do {
-	case analyze.CapOptional, analyze.SendHedge, analyze.SpeedUp, analyze.CommonCause:
+	case analyze.CapOptional, analyze.SendHedge, analyze.SpeedUp, analyze.SpeedUpOwn, analyze.CommonCause:
 		return "late request"
 	case analyze.PassDeadline, analyze.StopWork, analyze.GiveUp:
 		return "case"
@@ -99,6 +99,8 @@ func adviceWords(a *analyze.Advice) line {
 			return say("find out why it is slow, p99 ", from)
 		}
 		return say("find out why it is slow")
+	case analyze.SpeedUpOwn:
+		return say("find out why its own work is slow")
 	case analyze.CommonCause:
 		return say("look for what its calls share")
 	case analyze.RaiseTimeout:
@@ -109,11 +111,12 @@ func adviceWords(a *analyze.Advice) line {
 		}
 		return say("give it the time left")
 	case analyze.SkipCalls:
-		switch code := analyze.FindingCode(a.Finding); {
-		case code == analyze.CallPastDeadline, code == analyze.RetryPastDeadline, a.To == nil:
+		if a.To == nil {
 			return say("make no ", attempted(a), " past the deadline")
 		}
-		return say("make no ", attempted(a), " with less than ", to, " left")
+		return say("make no ", attempted(a), " with a computed timeout below ", to)
+	case analyze.FitDeadline:
+		return say("give it more time, or make it faster: its minimum is ", to)
 	case analyze.PassDeadline:
 		if analyze.FindingCode(a.Finding) == analyze.DeadlineWidened {
 			return say("pass on no more time than is left")
@@ -139,11 +142,13 @@ func adviceWords(a *analyze.Advice) line {
 var adviceReason = map[analyze.AdviceCode]string{
 	analyze.CapOptional:   "it is optional, and held the answer of late requests beyond its ceiling",
 	analyze.SendHedge:     "it held late requests, is safe to repeat, and few calls are slower",
-	analyze.SpeedUp:       "it held these late requests for longer than any other call",
+	analyze.SpeedUp:       "it held these requests past their deadline, failed ones too, for longer than anything else",
+	analyze.SpeedUpOwn:    "own work held these requests past their deadline, failed ones too, for longer than any dependency",
 	analyze.CommonCause:   "parallel calls are slow together: far fewer requests are late than if each were slow by itself",
 	analyze.RaiseTimeout:  "calls are cut whose answer would have come in time",
 	analyze.DeriveTimeout: "its own timeout is longer than what is left of the deadline",
-	analyze.SkipCalls:     "calls are made that cannot be answered in time",
+	analyze.SkipCalls:     "what the deadline left them, less the reserve, was below the minimum",
+	analyze.FitDeadline:   "the deadline leaves less than the minimum: not one call could be made by the rule",
 	analyze.PassDeadline:  "callees do not know the deadline, or were promised more time than was left",
 	analyze.StopWork:      "work runs on for nobody",
 	analyze.GiveUp:        "work runs on after the deadline: an answer after it is worth nothing",

@@ -16,10 +16,9 @@ func TestAdviceIsToldApart(t *testing.T) {
 		rests        analyze.FindingCode
 		words, count string
 	}{
-		{analyze.SkipCalls, analyze.CallBelowMinimum, "make no call with less than 221 ms left", "3 calls"},
-		{analyze.SkipCalls, analyze.RetryBelowMinimum, "make no retry with less than 221 ms left", "3 retries"},
-		{analyze.SkipCalls, analyze.CallPastDeadline, "make no call past the deadline", "3 calls"},
-		{analyze.SkipCalls, analyze.RetryPastDeadline, "make no retry past the deadline", "3 retries"},
+		{analyze.SkipCalls, analyze.CallBelowMinimum, "make no call with a computed timeout below 221 ms", "3 calls"},
+		{analyze.SkipCalls, analyze.RetryBelowMinimum, "make no retry with a computed timeout below 221 ms", "3 retries"},
+		{analyze.FitDeadline, analyze.CallBelowMinimum, "give it more time, or make it faster: its minimum is 221 ms", "3 calls"},
 		{analyze.PassDeadline, analyze.DeadlineLost, "pass the deadline on", "3 cases"},
 		{analyze.PassDeadline, analyze.DeadlineWidened, "pass on no more time than is left", "3 cases"},
 	} {

@@ -243,13 +243,15 @@ func worstSection(d *document, r *analyze.Report, o Options) {
 		return
 	}
 	late := 0
-	for i := range r.Routes {
-		late += r.Routes[i].Late
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Code == analyze.RequestLate {
+			late += f.Count
+		}
 	}
 	if late > len(r.Worst) {
-		d.head("Worst late requests", "longest overrun first; the ", count(len(r.Worst)), " latest of ", count(late))
+		d.head("Worst late requests", "longest overrun first, failed ones too; the ", count(len(r.Worst)), " latest of ", count(late))
 	} else {
-		d.head("Worst late requests", "longest overrun first")
+		d.head("Worst late requests", "longest overrun first, failed ones too")
 	}
 	n := o.rows(len(r.Worst), 1)
 	t := d.table("route", column{head: "took"}, column{head: "deadline"}, column{head: "overrun"}, column{head: "deadline from", left: true}, column{head: "trace", left: true})
