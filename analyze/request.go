@@ -443,6 +443,9 @@ func (t *traced) takeNotes() {
 		}
 		t.notes = append(t.notes, pathNote{code, m.span, m.amount})
 	}
+	if len(t.Spans) > 1 && !slices.ContainsFunc(t.Spans, func(s ingest.Span) bool { return s.Kind != ingest.Unspecified }) {
+		t.notes = append(t.notes, pathNote{NoKinds, t.order[0], -1})
+	}
 	for _, r := range t.requests {
 		if !r.alone() {
 			continue

@@ -245,6 +245,7 @@ const (
 	CancelledLoser ingest.Code = "cancelled-loser" // lost a race; not on the path
 	Abandoned      ingest.Code = "abandoned"       // ran on after its caller had left
 	ClockSkew      ingest.Code = "skew"            // the span's clock was moved
+	NoKinds        ingest.Code = "no-kinds"        // no span of the trace says its kind
 	SkewTooLarge   ingest.Code = "skew-beyond-max" // skew was proved, but is beyond --max-skew: not moved
 	LostAttempt    ingest.Code = "lost-attempt"    // a callee whose attempt left no span
 )
@@ -286,5 +287,6 @@ var NoteText = map[ingest.Code]string{
 	CutApart:             "a trace came in pieces, from several inputs: where requests were torn apart, all of the trace are fragments",
 	SavedTwice:           "a trace is in several inputs: it counts once",
 	WorkUnknown:          "the deadlines of a saved trace are not those that it was saved with: what ran on after them is not known",
+	NoKinds:              "no span of a trace says its kind: calls cannot be told from own work",
 	BadDeadline:          "a recorded deadline that cannot be read was ignored",
 }

@@ -549,3 +549,22 @@ x s 20 30 k=CLIENT s=db h=A a=peer.service=disk
 	a := Run(dump, Options{Pick: Pick{Since: start, Service: "web"}})
 	want(t, "views", []int{len(a.Views(dump.Traces[0])), len(a.Views(dump.Traces[1]))}, []int{0, 1})
 }
+
+// A trace whose spans name no kind shows no calls: that is said, and not when one does.
+func TestNoKinds(t *testing.T) {
+	const shape = "\nR - 0 100 s=web%s\na R 10 90 s=b\n"
+	for _, test := range []struct {
+		kind string
+		want int64
+	}{{"", 1}, {" k=INTERNAL", 0}, {" k=SERVER", 0}} {
+		dump := worked(t, fmt.Sprintf(shape, test.kind))
+		for i := range dump.Traces[0].Spans {
+			if s := &dump.Traces[0].Spans[i]; i > 0 || test.kind == "" {
+				s.Kind = ingest.Unspecified
+			}
+		}
+		if got := noteCount(Run(dump, Options{}), NoKinds); got != test.want {
+			t.Errorf("kind %q: %d notes, want %d", test.kind, got, test.want)
+		}
+	}
+}

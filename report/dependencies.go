@@ -19,7 +19,7 @@ var ceilingWarnings = []analyze.Warning{analyze.NoCeiling, analyze.FewCeiling, a
 func dependenciesSection(d *document, r *analyze.Report, o Options) {
 	if len(r.Dependencies) == 0 {
 		d.head("Dependencies")
-		d.say("no dependencies: no request makes a call")
+		d.say("no dependencies: no span of a request is a call, of kind CLIENT or PRODUCER")
 		return
 	}
 	d.head("Dependencies", "caller → callee operation, longest on the critical path first")

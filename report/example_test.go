@@ -30,7 +30,7 @@ func ExampleText() {
 	// no routes: no span is a request
 	//
 	// DEPENDENCIES
-	// no dependencies: no request makes a call
+	// no dependencies: no span of a request is a call, of kind CLIENT or PRODUCER
 	//
 	// FINDINGS
 	// no findings
