@@ -62,8 +62,9 @@ type Estimate struct {
 	// Above is what the quantile exceeds where that is all that is known: the
 	// curve ends before it.
 	Above *time.Duration
-	// Naive is the nearest rank of the answers alone, as if no call had been cut;
-	// only given with cuts. It is shown to be wrong.
+	// Naive is the nearest rank of the answers that are known, also of callees that ran on
+	// past a cut, as if no other call had been made; only given with cuts. It is shown to be
+	// wrong.
 	Naive *time.Duration
 	Cut   bool // cuts are in the sample
 }

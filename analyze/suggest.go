@@ -267,6 +267,12 @@ func (a *Analysis) suggestRoute(r *Route, t *routeTable, k *routeSketch) *Sugges
 	return s
 }
 
+// Varies reports whether the recorded deadlines are not one: each request brings what is
+// left of another, so that a fixed one would be too short for half of them.
+func (r *SuggestedRoute) Varies() bool {
+	return r.Basis == BasisRecorded && r.Least != nil && *r.Most-*r.Least > pileWidth(*r.Deadline)
+}
+
 // typical is the deadline, or the median of what callers leave; nil: neither is known.
 func (r *SuggestedRoute) typical() *time.Duration {
 	if r.Deadline == nil {
@@ -564,7 +570,7 @@ func (r *DependencyRule) vague() int { return strings.Count(r.Caller+r.Callee+r.
 // order in which none of them hides another.
 func (s *Suggestion) NewRules() (routes []*SuggestedRoute, dependencies []*SuggestedDependency) {
 	for _, r := range s.Routes {
-		if r.Rule == nil && r.Deadline != nil && *r.Deadline > 0 && *r.Deadline <= maxPolicyTime {
+		if r.Rule == nil && r.Deadline != nil && !r.Varies() && *r.Deadline > 0 && *r.Deadline <= maxPolicyTime {
 			routes = append(routes, r)
 		}
 	}

@@ -341,6 +341,13 @@ func TestSuggestDeadlines(t *testing.T) {
 			want(t, "deadline", got+" "+string(r.Basis), row.want)
 		})
 	}
+	// What is left of another deadline is none of the route: no rule would be right for all.
+	for spread, rules := range map[int]int{3: 1, 12: 0} { // 300 to 302 ms: within 2 %; 300 to 311 ms: not
+		s := suggested(t, worked(t, repeat(spread, budget(300))...), "")
+		routes, _ := s.NewRules()
+		want(t, fmt.Sprintf("rules for %d budgets", spread), []any{len(routes), s.Routes[0].Varies()}, []any{rules, rules == 0})
+	}
+
 	// A nested request inherits: it gets no deadline of its own.
 	s := suggested(t, worked(t, `
 R - 0 100 k=SERVER s=web a=http.request.method=GET a=http.route=/ a=http.request.header.x-budget-ms=200

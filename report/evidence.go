@@ -48,6 +48,9 @@ func lineName(s string) string { return cleanName(s, lineColumns, false) }
 func ruleless(routes []*analyze.SuggestedRoute) (lines []string) {
 	for _, r := range routes {
 		switch {
+		case r.Varies():
+			lines = append(lines, fmt.Sprintf("%s: no rule: each request brings what is left of another deadline (p50 %s, %s, n %s)%s", lineName(r.String()),
+				dur(*r.Recorded.Measured), between(r.Least, r.Most), count(r.Recorded.N), reserveText(r)))
 		case r.Rule != nil || r.Deadline != nil && *r.Deadline > 0:
 		case r.Basis == analyze.BasisInherited:
 			lines = append(lines, fmt.Sprintf("%s: no rule: what its callers leave it holds (p50 %s, n %s)%s", lineName(r.String()),

@@ -96,7 +96,7 @@ func quantileCell(w *rowWarnings, e *analyze.Estimate, few analyze.Warning) cell
 	c := cell{line: say(quantile(e))}
 	if e.Naive != nil && (e.Point == nil || *e.Point != *e.Naive) {
 		c.under = "naive " + dur(*e.Naive)
-		c.notes = append(c.notes, w.table.foot("naive: of the answers alone, as if no call had been cut"))
+		c.notes = append(c.notes, w.table.foot("naive: of the answers that are known, also of callees that ran on, as if no other call had been made"))
 	}
 	switch {
 	case e.Point != nil || e.IfAnswered == nil:
