@@ -568,3 +568,27 @@ func TestNoKinds(t *testing.T) {
 		}
 	}
 }
+
+// Attempts of one process that a coarse clock makes overlap by less than 1 ms follow each
+// other (N8): the time of the earlier one is spent on a retry, not on reading.
+func TestRetriesThatGrainMakesOverlap(t *testing.T) {
+	const shape = `
+R - 0 160 k=SERVER s=web h=A
+a R 0 62 k=CLIENT s=web h=A a=http.request.method=GET st=DEADLINE
+b R 62 124.036 k=CLIENT s=web h=A a=http.request.method=GET a=http.request.resend_count=1 st=DEADLINE
+c R %v 139 k=CLIENT s=web h=A a=http.request.method=GET a=http.request.resend_count=2 a=http.response.status_code=200
+`
+	for _, test := range []struct {
+		last              float64 // start of the last attempt
+		retry, read, wait float64
+	}{
+		{124, 124.036, 139 - 124.036, 0},
+		{124.036, 124.036, 139 - 124.036, 0},
+		{126, 124.036, 139 - 126, 126 - 124.036},
+	} {
+		r := Run(worked(t, fmt.Sprintf(shape, test.last)), Options{}).Report
+		got := r.Routes[0].Time
+		want(t, fmt.Sprintf("last at %v", test.last), []time.Duration{got.Retry, got.Read, got.RetryWait, got.Hedge, got.Own},
+			[]time.Duration{ms(test.retry), ms(test.read), ms(test.wait), 0, ms(21)})
+	}
+}
