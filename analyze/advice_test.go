@@ -120,6 +120,7 @@ y c %[4]d %[5]d k=SERVER s=b h=B
 			want(t, "saves", []int{*a.SavesLow, *a.SavesHigh}, []int{0, 6})
 			// p99.9 of 20 and of 65 ms (60 and 5 back), with the margin 78, is 80.
 			want(t, "to", a.To, pointerTo(ms(80)))
+			want(t, "cut, and of these ran on", []int{depTo(t, &r, "b").Cut, depTo(t, &r, "b").RanOn}, []int{6, 6})
 			return
 		}
 	}

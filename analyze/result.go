@@ -150,6 +150,7 @@ type Dependency struct {
 	OK            int             `json:"ok"`     // Outcomes[ok]
 	Errors        int             `json:"errors"` // error, refused, connect-error
 	Cut           int             `json:"cut"`    // the three timeouts and cancelled-caller
+	RanOn         int             `json:"ran_on"` // of Cut: the callee ran on and finished; Latency has its end and the way back
 	OnPath        int             `json:"on_path"`
 	Path          time.Duration   `json:"path_ns"`
 	Latency       Latency         `json:"latency"`        // of whole attempts: ok and no-data, cut ones as bounds

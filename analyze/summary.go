@@ -433,7 +433,7 @@ func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
 func (a *Analysis) finishDep(t *depTable) Dependency {
 	d := Dependency{Caller: t.name.caller, Callee: t.name.callee, Operation: t.name.operation, Split: a.split(t.name.split), Calls: t.calls, Attempts: t.attempts,
 		Outcomes: map[Outcome]int{}, OnPath: t.onPath, Path: t.path, Latency: t.latency.Latency(),
-		Minimum: t.minimum, Ceiling: t.ceiling, Warnings: []Warning{}, DoesNotFit: []string{}}
+		RanOn: t.ranOn.N(), Minimum: t.minimum, Ceiling: t.ceiling, Warnings: []Warning{}, DoesNotFit: []string{}}
 	if a.opts.Policy != nil {
 		d.Required = &t.required
 	}

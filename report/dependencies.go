@@ -32,6 +32,7 @@ func dependenciesSection(d *document, r *analyze.Report, o Options) {
 	t := d.table("dependency", column{head: "calls"}, column{head: "attempts"}, column{head: "cut"}, column{head: "errors"},
 		column{head: "p50"}, column{head: "p99"}, column{head: "p99.9"}, column{head: "95 % interval"}, column{head: "path"})
 	t.columns[8].notes = []int{t.foot("share of the caller's time: path time of these calls / (path time of all calls of the caller + own time of its routes)")}
+	t.columns[7].notes = []int{t.foot("of the p99.9")}
 	t.left = len(deps) - n
 	for _, dep := range deps[:n] {
 		w := rowWarnings{table: t, all: dep.Warnings}
@@ -39,6 +40,9 @@ func dependenciesSection(d *document, r *analyze.Report, o Options) {
 		w.place(analyze.ClusteredTail, analyze.DriftSlower, analyze.DriftFaster, analyze.TwoModes, analyze.PileOfAnswers) // the details say more
 		w.place(analyze.ConnectInRead)                                                                                    // these latencies are of whole attempts; the table of times says it
 		cells := []cell{{line: say(count(dep.Calls))}, {line: say(count(dep.Attempts)), notes: w.at(analyze.HiddenRetries)}, {line: say(count(dep.Cut))}, {line: say(count(dep.Errors))}}
+		if dep.RanOn > 0 {
+			cells[2].notes = []int{t.foot("the callees of some of these ran on and finished: the latency of those is to the end of the callee's span, and the way back")}
+		}
 		cells = append(cells, quantiles(&w, &dep.Latency, false)...)
 		cells = append(cells, cell{line: say(between(dep.Latency.P999.Low, dep.Latency.P999.High)), notes: w.at(analyze.CutsHideEnd)}, cell{line: say(share(dep.Path, held[callerOf(dep.Caller, dep.Split)]))})
 		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation, dep.Split), cells: cells, notes: w.rest(), details: shapeDetails(dep)})
