@@ -75,6 +75,10 @@ var jsonForms = []jsonForm{
 	{"SpanAttributes TraceId", 0, (*jsonText).clickhouseRow, "a row of ClickHouse's otel_traces"},
 	{"span_start_timestamp_nanos", 0, (*jsonText).quickwitRow, "a Quickwit document"},
 	{"resource_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
+	{"span_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
+	{"event: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
+	{"status_code span_id start_time_unix_nano", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
+	{"_stream_id span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
 	{"spans", '[', (*jsonText).jaegerTrace, "a list of spans"},
 	{"trace_id_idx", 0, (*jsonText).nothing, "an index of VictoriaTraces"},
 	{"start_time_unix_nano span_id", 0, (*jsonText).bareSpan, "a bare OTLP span"},
@@ -365,8 +369,8 @@ func (t *jsonText) top() bool {
 			read(t)
 			continue
 		}
-		if len(key) > len(victoriaResource) && string(key[:len(victoriaResource)]) == victoriaResource {
-			key = key[:len(victoriaResource)]
+		if at := bytes.IndexByte(key, ':'); at > 0 {
+			key = key[:at+1] // what stands behind it is the name of an attribute, or a number
 		}
 		name, isSign := t.keys[string(key)]
 		at := t.skipTo()
