@@ -125,6 +125,12 @@ func TestFormDetails(t *testing.T) {
 		{"Zipkin 1, a local span", `[{"traceId":"1","id":"2","name":"n","timestamp":1,"duration":2,"binaryAnnotations":[{"key":"lc","value":"job","endpoint":{"serviceName":"b"}}]}]`, "1/2 I 0-2000 b:n"},
 
 		{"Go, a span that is open", `{"Name":"n","SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000001"},"Parent":{"SpanID":"0000000000000000"},"SpanKind":3,"StartTime":"2026-11-29T23:27:24.5+01:00","EndTime":"0001-01-01T00:00:00Z","Attributes":null,"Resource":null,"Status":{"Code":"Error"}}`, "1/1 C! 0-0 ?end :n; no-end"},
+		{"Go, before 1.0", `[{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000002","TraceFlags":1},"ParentSpanID":"0000000000000001","SpanKind":3,"Name":"c","StartTime":"2021-03-01T00:00:00Z","EndTime":"2021-03-01T00:00:00.000000005Z","Attributes":null,"MessageEvents":null,"Links":null,"StatusCode":"Error","StatusMessage":"m","HasRemoteParent":false},` +
+			`{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000001","TraceFlags":1},"ParentSpanID":"0000000000000000","SpanKind":2,"Name":"p","StartTime":"2021-03-01T00:00:00Z","EndTime":"2021-03-01T00:00:00.000000009Z","StatusCode":"Ok","StatusMessage":"","HasRemoteParent":false}]`, "1/1 S+ 0-9 :p; 1/2<1 C! 0-5 :c"},
+		{"Go, codes of gRPC", `{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000001"},"ParentSpanID":"0000000000000000","SpanKind":2,"Name":"p","StartTime":"2020-03-01T00:00:00Z","EndTime":"2020-03-01T00:00:00.000000009Z","StatusCode":0,"StatusMessage":""}` +
+			`{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000002"},"ParentSpanID":"0000000000000001","SpanKind":3,"Name":"c","StartTime":"2020-03-01T00:00:00Z","EndTime":"2020-03-01T00:00:00.000000005Z","StatusCode":2,"StatusMessage":"unknown"}` +
+			`{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000003"},"ParentSpanID":"0000000000000002","SpanKind":1,"Name":"d","StartTime":"2020-03-01T00:00:00Z","EndTime":"2020-03-01T00:00:00.000000004Z","Status":14}` +
+			`{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000004"},"ParentSpanID":"0000000000000002","SpanKind":1,"Name":"e","StartTime":"2020-03-01T00:00:00Z","EndTime":"2020-03-01T00:00:00.000000003Z","Status":0}`, "1/1 S 0-9 :p; 1/2<1 C! 0-5 :c; 1/3<2 I! 0-4 :d; 1/4<2 I 0-3 :e"},
 		{"Python, a span that is open, old resource", `{"name":"n","context":{"trace_id":"0x00000000000000000000000000000001","span_id":"0x0000000000000001","trace_state":"{}"},"kind":"SpanKind.PRODUCER","parent_id":null,"start_time":"2026-11-29T23:27:24.000001Z","end_time":null,"status":{"status_code":"UNSET"},"attributes":null,"resource":{"service.name":"w"}}`, "1/1 P 0-0 ?end w:n; no-end"},
 		{"ClickHouse, seconds since 1970", `{"Timestamp":"1795994844.000000010","TraceId":"1","SpanId":"1","SpanName":"n","SpanKind":"SPAN_KIND_CLIENT","ServiceName":"w","SpanAttributes":{},"Duration":5}`, "1/1 C 0-5 w:n"},
 		{"VictoriaTraces, the duration only", `{"trace_id":"1","span_id":"1","parent_span_id":"-","name":"n","kind":"3","start_time_unix_nano":"10","duration":"5","resource_attr:service.name":"w"}`, "1/1 C 0-5 w:n"},
@@ -145,6 +151,16 @@ func TestFormDetails(t *testing.T) {
 		if got := brief(readText(t, test.text)); got != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", test.name, got, test.want)
 		}
+	}
+}
+
+// The text of a status, and events, as Go's exporter wrote them before 1.0.
+func TestOldStdouttrace(t *testing.T) {
+	d := readText(t, `{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000001"},"ParentSpanID":"0000000000000000","SpanKind":1,"Name":"n","StartTime":"2021-03-01T00:00:00Z","EndTime":"2021-03-01T00:00:01Z",`+
+		`"MessageEvents":[{"Name":"exception","Attributes":[{"Key":"exception.type","Value":{"Type":"STRING","Value":"Timeout"}}],"Time":"2021-03-01T00:00:00.5Z"}],"StatusCode":"Error","StatusMessage":"too late"}`)
+	s := d.Traces[0].Spans[0]
+	if got, want := fmt.Sprint(s.StatusText, ": ", s.Events), "too late: [{exception 500ms [{exception.type Timeout}]}]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
