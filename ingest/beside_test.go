@@ -68,6 +68,33 @@ func TestLogObjects(t *testing.T) {
 	}
 }
 
+// A sentence with commas before spans is no table, and a table with JSON in it is
+// one.
+func TestTables(t *testing.T) {
+	python := `{"name":"n","context":{"trace_id":"0x00000000000000000000000000000001","span_id":"0x0000000000000001"},"kind":"SpanKind.SERVER","parent_id":null,"start_time":"2026-11-29T23:27:24Z","end_time":"2026-11-29T23:27:25Z"}`
+	for text, want := range map[string]bool{
+		"Starting trace demo, 3 requests, Ctrl+C to stop\n" + python:                                  false,
+		"Starting trace demo, 3 requests, Ctrl+C to stop\n{\n  \"name\": \"a, b, c\",\n" + python[1:]: false,
+		"Starting trace demo, 3 requests, Ctrl+C to stop\n" + three[0]:                                false,
+		"Starting trace demo, 3 requests, Ctrl+C to stop\nINFO: " + three[0]:                          false,
+		"Starting trace demo, 3 requests, Ctrl+C to stop\n2026-11-29 23:27:24,1 ready\n" + three[0]:   false,
+		"traceID,spanID,name\n":                                              true,
+		"traceID,spanID,name\n1,2,n\n":                                       true,
+		"traceID;spanID;name":                                                true,
+		"trace_id\tspan_id\ttags\n1\t2\t{\"a\":1}\n":                         true,
+		"trace_id,span_id,tags\n1,2,\"{\n\"\"a\"\": [\n{\n}]}\"\n":           true,
+		"trace_id,span_id,tags\n\"1\",\"2\",\"{\"\"a\"\":1,\"\"b\"\":2}\"\n": true,
+	} {
+		o := keepAll
+		o.Stdin = strings.NewReader(text)
+		d, err := Read(t.Context(), []string{"-"}, o)
+		isTable := err != nil && strings.Contains(err.Error(), "a table (CSV)")
+		if isTable != want || !want && (err != nil || d.Spans != 1) {
+			t.Errorf("%q: error %v, want a table: %t, or one span", text, err, want)
+		}
+	}
+}
+
 // The body of a bulk request has an action before each document.
 func TestBulk(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(testdata, "forms", "jaeger-es.jsonl"))

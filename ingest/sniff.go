@@ -138,11 +138,32 @@ func hasLine(text string) func([]byte) bool {
 }
 
 // isCSV takes a first line of three or more names of columns, one of which is
-// that of a trace.
+// that of a trace. A sentence may look like that: then the next line has fewer
+// columns, and JSON begins further down.
 func isCSV(head []byte) bool {
-	line, _, _ := bytes.Cut(bytes.TrimPrefix(head, bom), []byte("\n"))
-	columns := max(bytes.Count(line, []byte(",")), bytes.Count(line, []byte(";")), bytes.Count(line, []byte("\t")))
-	return columns >= 2 && !bytes.ContainsAny(line, "{}[]:") && bytes.Contains(bytes.ToLower(line), []byte("trace"))
+	line, rest, _ := bytes.Cut(bytes.TrimPrefix(head, bom), []byte("\n"))
+	if bytes.ContainsAny(line, "{}[]:") || !bytes.Contains(bytes.ToLower(line), []byte("trace")) {
+		return false
+	}
+	for _, comma := range []string{",", ";", "\t"} {
+		if n := bytes.Count(line, []byte(comma)); n >= 2 {
+			row, _, _ := bytes.Cut(rest, []byte("\n"))
+			return bytes.Count(row[:startOfObject(row)], []byte(comma)) >= n || nextValueLine(head, 0) == len(head)
+		}
+	}
+	return false
+}
+
+// startOfObject returns the index at which an object or a list begins in the
+// line, or its length.
+func startOfObject(line []byte) int {
+	if isValueLine(line) {
+		return 0
+	}
+	if at := behindText(line); at > 0 {
+		return at
+	}
+	return len(line)
 }
 
 // isText takes any text, since JSON may begin further down, behind the rest of
