@@ -315,6 +315,7 @@ func (t *jsonText) garbage(start int) {
 		end--
 	}
 	t.pos = nextValueLine(t.buf, end)
+	t.console(t.offsetOf(start), t.buf[start:t.pos])
 	t.unreadable(t.offsetOf(start), int64(t.pos-start), why)
 }
 

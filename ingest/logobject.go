@@ -25,6 +25,7 @@ func (t *jsonText) logObject(o *object) {
 		text = text[start:]
 	}
 	if t.embedded || len(text) < 2 || text[0] != '{' {
+		t.console(at, text)
 		t.odd(t.offsetOf(o.start), o.form.name)
 		t.unreadable(t.offsetOf(o.start), int64(o.end-o.start), o.form.name)
 		return

@@ -199,21 +199,31 @@ func TestRefusals(t *testing.T) {
 		"STEF\x01\x02":             "a STEF file: convert it to OTLP",
 		"ARROW1\x00\x00":           "OTAP or other Arrow data",
 		"\xff\xff\xff\xff\x70\x00": "OTAP or other Arrow data",
-		"\x08\x01\x12\x10\x0a\x01\x30\x10\x05\x1a\x09\xff\xff\xff\xff\x00":                                  "OTAP or other Arrow data",
-		"ready\n{\n  resource: {},\n  traceId: '50c4802f4c9801f8309ac859db62814e',\n}\n":                    "output of JavaScript's console exporter",
-		"Activity.TraceId:            404ddff248b8f9a9b21e347d68d2640e\nActivity.SpanId:  035858bc3c168885": "output of .NET's console exporter",
-		"Resource SchemaURL: \nScopeSpans #0\nResourceSpans #0\n":                                           "output of the collector's debug exporter",
-		"TraceID;SpanID;Name\n1;2;3\n":                                                                      "a table (CSV)",
-		"  <html><body>login</body></html>":                                                                 "an HTML page",
-		`{"traceId":"1","id":"2","name":"n","kind":0,"timestamp":1,"attributes":{}}`:                        "a span of JavaScript's console exporter",
-		`{"traceId":"1","spanId":"2","startTimeUnixNano":"1"}`:                                              "an OTLP span without its resource",
-		strings.Repeat(`{"data":[`, 9) + strings.Repeat(`]}`, 9):                                            "too many envelopes in each other",
+		"\x08\x01\x12\x10\x0a\x01\x30\x10\x05\x1a\x09\xff\xff\xff\xff\x00":                                                                                   "OTAP or other Arrow data",
+		"ready\n{\n  resource: {},\n  traceId: '50c4802f4c9801f8309ac859db62814e',\n}\n":                                                                     "output of JavaScript's console exporter",
+		`{"level":30,"msg":"listening"}` + "\n{\n  resource: {},\n  traceId: '50c4802f4c9801f8309ac859db62814e',\n}\n" + `{"level":30,"msg":"bye"}`:          "output of JavaScript's console exporter",
+		"web-1  | {\nweb-1  |   resource: {},\nweb-1  |   traceId: '50c4802f4c9801f8309ac859db62814e',\nweb-1  | }\n":                                        "output of JavaScript's console exporter",
+		"python-1  | {\npython-1  |     \"name\": \"n\",\npython-1  |     \"context\": {}\npython-1  | }\n":                                                  "docker compose: write the log without them (docker compose logs --no-log-prefix)",
+		`web-1     | {"level":30,"msg":"listening"}` + "\npython-1  | {\npython-1  |     \"name\": \"n\",\npython-1  |     \"context\": {}\npython-1  | }\n": "docker compose: write the log without them (docker compose logs --no-log-prefix)",
+		"2026-11-29T23:27:24.795Z\tinfo\tTraces\t{\"spans\": 1}\n2026-11-29T23:27:24.795Z\tinfo\tResourceSpans #0\nResource SchemaURL: \nScopeSpans #0\n":    "output of the collector's debug exporter: use its file exporter",
+		`{"level":"info","ts":1.7,"msg":"ResourceSpans #0\nResource SchemaURL: \nScopeSpans #0\n","kind":"exporter"}`:                                        "output of the collector's debug exporter: use its file exporter",
+		"Activity.TraceId:            404ddff248b8f9a9b21e347d68d2640e\nActivity.SpanId:  035858bc3c168885":                                                  "output of .NET's console exporter",
+		"Resource SchemaURL: \nScopeSpans #0\nResourceSpans #0\n":                                                                                            "output of the collector's debug exporter",
+		"TraceID;SpanID;Name\n1;2;3\n":                                               "a table (CSV)",
+		"  <html><body>login</body></html>":                                          "an HTML page",
+		`{"traceId":"1","id":"2","name":"n","kind":0,"timestamp":1,"attributes":{}}`: "a span of JavaScript's console exporter",
+		`{"traceId":"1","spanId":"2","startTimeUnixNano":"1"}`:                       "an OTLP span without its resource",
+		strings.Repeat(`{"data":[`, 9) + strings.Repeat(`]}`, 9):                     "too many envelopes in each other",
 	} {
 		o := keepAll
 		o.Stdin = strings.NewReader(text)
 		if _, err := Read(t.Context(), []string{"-"}, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: error %v, want %s", text, err, want)
 		}
+	}
+	// What can be read in between is.
+	if d := readText(t, `{"level":30,"msg":"listening"}`+"\n{\n  traceId: '50c4802f4c9801f8309ac859db62814e',\n}\n"+three[0]); d.Spans != 1 {
+		t.Errorf("%d spans among the output of a console, want 1", d.Spans)
 	}
 	// In a folder they are notes.
 	dir := t.TempDir()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // A sign tells a form by its first bytes. Exactly one of unwrap, unpack, read
@@ -26,7 +27,7 @@ const headSize = 64 << 10
 // signs are tried in order. Protobuf and its length prefix come before text:
 // a first message of 31 488 to 31 743 bytes begins 00 00 7b, which is also a
 // brace after the NULs of log rotation, and a bare one may begin 0a 7b.
-var signs = []sign{
+var signs = slices.Concat([]sign{
 	{name: "gzip", is: prefix("\x1f\x8b"), unwrap: (*source).gunzip},
 	{name: "zstd", is: isZstd, unwrap: (*source).unzstd},
 	{name: "zip", is: isZip, unpack: (*source).unzip},
@@ -53,14 +54,10 @@ var signs = []sign{
 	{name: "HTML", is: isHTML, refuse: "an HTML page, not a dump: was the download refused?"},
 	{name: "docker", is: isDocker, unwrap: (*source).undocker},
 	{name: "CRI", is: isCRI, unwrap: (*source).uncri},
-	{name: "console of JavaScript", is: isInspect, refuse: "output of JavaScript's console exporter, which is cut by depth" + useOTLP},
-	{name: "console of C++", is: hasLine("trace_id      : "), refuse: "output of C++'s ostream exporter" + useOTLP},
-	{name: "console of .NET", is: hasLine("Activity.TraceId: "), refuse: "output of .NET's console exporter" + useOTLP},
-	{name: "console of Ruby", is: hasLine("#<struct OpenTelemetry::SDK::Trace::SpanData"), refuse: "output of Ruby's console exporter" + useOTLP},
-	{name: "debug exporter", is: hasLine("ResourceSpans #"), refuse: "output of the collector's debug exporter: use its file exporter"},
+}, consoles, []sign{
 	{name: "CSV", is: isCSV, refuse: "a table (CSV), whose columns have no fixed meaning: export OTLP, or JSON lines with the columns' usual names"},
 	{name: "JSON", is: isText, read: (*source).readText},
-}
+})
 
 const useOTLP = ": export OTLP instead, to a collector's file exporter"
 
@@ -120,7 +117,8 @@ func isInspect(head []byte) bool {
 }
 
 // hasLine returns a test for a line that begins with the text, white space
-// aside.
+// aside. A logger may have put fields before it, each with a tab behind it, and
+// docker compose a name and a bar.
 func hasLine(text string) func([]byte) bool {
 	return func(head []byte) bool {
 		for at := 0; ; {
@@ -128,8 +126,12 @@ func hasLine(text string) func([]byte) bool {
 			if found < 0 {
 				return false
 			}
-			before := bytes.TrimRight(head[:at+found], " \t")
-			if len(before) == 0 || before[len(before)-1] == '\n' {
+			before := head[:at+found]
+			if bytes.HasSuffix(before, []byte("\t")) {
+				return true
+			}
+			before = bytes.TrimRight(before, " ")
+			if len(before) == 0 || before[len(before)-1] == '\n' || before[len(before)-1] == '|' {
 				return true
 			}
 			at += found + len(text)
