@@ -98,6 +98,7 @@ var jsonForms = []jsonForm{
 	{"msg", '"', (*jsonText).logObject, "a line of a log without spans"},
 	{"MESSAGE", '"', (*jsonText).logObject, "a line of a log without spans"},
 	{"line", '"', (*jsonText).logObject, "a line of a log without spans"},
+	{"payload", '"', (*jsonText).logObject, "a message of a broker without spans"},
 	// What looks like a span and is of no form above.
 	{"startTimeUnixNano spanId", 0, nil, "an OTLP span without its resource" + useOTLP},
 	{"spanContext", '{', nil, "a span of JavaScript's SDK" + useOTLP},

@@ -8,6 +8,7 @@ import "bytes"
 //	{"date":1796021570.1,"log":"{\"resourceSpans\":…}"}           Fluent Bit
 //	{"level":"INFO","message":"{\"resource\":…,\"scopeSpans\":…}"}  a logger
 //	{"MESSAGE":"{\"resourceSpans\":…}","_PID":"1"}                  journald
+//	{"topic":"otlp_spans","payload":"{\"resourceSpans\":…}"}        kcat -J
 //
 // Positions are the offset of the text in the content plus the offset in what it
 // stands for.
