@@ -38,6 +38,7 @@ var signs = slices.Concat([]sign{
 	{name: "xz", is: prefix("\xfd7zXZ\x00"), refuse: "packed with xz: unpack it first (xz -d)"},
 	{name: "lz4", is: prefix("\x04\x22\x4d\x18"), refuse: "packed with lz4: unpack it first (lz4 -d)"},
 	{name: "7z", is: prefix("7z\xbc\xaf\x27\x1c"), refuse: "a 7z archive: unpack it first"},
+	{name: "Tempo's answer", is: isTempo, unwrap: (*source).untempo},
 	{name: "OTLP protobuf", is: isBare, read: (*source).readBare},
 	{name: "length-prefixed OTLP", is: isChain, read: (*source).readChain},
 	{name: "Jaeger protobuf", is: isJaegerSpan, read: (*source).readJaegerSpans},
