@@ -296,6 +296,39 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// Files of nothing are empty, alone, in wrappings, and among others, whatever
+// nothing is made of.
+func TestBlank(t *testing.T) {
+	for name, content := range map[string]string{
+		"nothing":           "",
+		"a line feed":       "\n",
+		"line feeds":        "\n\n\n\n\n\n\n\n\n\n\n\n",
+		"blanks":            "  \t\r\n",
+		"a byte order mark": "\ufeff",
+		"mark and feed":     "\ufeff\r\n",
+		"a NUL":             "\x00",
+		"NULs":              strings.Repeat("\x00", 5000),
+		"as many as looked": strings.Repeat("\x00", headSize),
+		"many NULs":         strings.Repeat("\x00", 3*headSize+7),
+		"many line feeds":   strings.Repeat("\n", 3*headSize),
+	} {
+		path := write(t, "x", []byte(content))
+		if _, err := Read(t.Context(), []string{path}, Options{}); err == nil || err.Error() != path+": empty" {
+			t.Errorf("%s: error %v, want empty", name, err)
+		}
+		for _, other := range []string{write(t, "x", []byte(content)), write(t, "x", gz([]byte(content))), write(t, "x", []byte(tarOf(t, packed{"a", content})))} {
+			d := mustRead(t, keepAll, other, write(t, "y", []byte(three[0])))
+			if n := note(d, EmptyFile); d.Spans != 1 || len(d.Notes) != 1 || n.Bytes != 0 || !strings.HasSuffix(n.Text, "empty") {
+				t.Errorf("%s, among others: %d spans, notes %+v, want 1 and that it is empty", name, d.Spans, d.Notes)
+			}
+		}
+	}
+	path := write(t, "x", []byte(strings.Repeat("\x00", 2*headSize)+"\x01"))
+	if _, err := Read(t.Context(), []string{path}, Options{}); err == nil || !strings.Contains(err.Error(), "no known form, begins 00 00") {
+		t.Errorf("NULs and more: error %v, want no known form", err)
+	}
+}
+
 // Among files that gave spans, one that did not is a note.
 func TestNotesOfFiles(t *testing.T) {
 	dir := t.TempDir()

@@ -195,7 +195,7 @@ func TestArchiveErrors(t *testing.T) {
 	at := bytes.Index(encrypted, []byte("PK\x01\x02"))
 	encrypted[at+8] |= 1
 	for name, test := range map[string]struct{ content, want string }{
-		"an empty tar":       {tarOf(t) + strings.Repeat("\x00", 512), "no known form, begins 00 00 00 00 00 00 00 00"},
+		"an empty tar":       {tarOf(t) + strings.Repeat("\x00", 512), "empty"},
 		"an empty zip":       {zipOf(t), "in zip: empty"},
 		"a tar of strays":    {tarOf(t, packed{"a.bin", "\x01\x02\x03"}, packed{"b.csv", "trace_id,span_id,name\n"}), "in tar: a.bin: no known form, begins 01 02 03"},
 		"a tar of tables":    {string(gz([]byte(tarOf(t, packed{"b.csv", "trace_id,span_id,name\n"})))), "in gzip: in tar: b.csv: a table (CSV)"},
