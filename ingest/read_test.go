@@ -273,7 +273,7 @@ func TestErrors(t *testing.T) {
 		{"git-lfs", at("x.lfs", "version https://git-lfs.github.com/spec/v1\n"), "a git-lfs pointer, not the file: run git lfs pull"},
 		{"HTML", at("x.html", "<!DOCTYPE html><html>"), "an HTML page, not a dump: was the download refused?"},
 		{"UTF-16", at("x.ps1", "\xff\xfe{\x00}\x00"), "no spans"},
-		{"zip", at("x.zip", "PK\x03\x04...."), "in zip: zip: not a valid zip file"},
+		{"zip", at("x.zip", "PK\x03\x04...."), "in zip: no directory at its end: was the archive cut?"},
 		{"binary", at("x.bin", "\x01\x02\x03\x04\x05"), "no known form, begins 01 02 03 04 05"},
 		{"other JSON", at("x.json", `{"hello":[1]}`), "JSON of no known form"},
 		{"Tempo", at("tempo.json", `{"traces":[]}`), "a search result of Tempo's API, which holds no whole traces: fetch them by id, with /api/v2/traces/<id>"},
