@@ -69,6 +69,24 @@ func TestLogObjects(t *testing.T) {
 	}
 }
 
+// Messages of OTLP in protobuf with line feeds in between are named, and those
+// with none are read.
+func TestLinedProtobuf(t *testing.T) {
+	message := ld(1, ld(1, ld(1, ld(1, "service.name"), ld(2, ld(1, "svc")))), ld(2, ld(2, ld(1, traceBytes), ld(2, spanBytes), f64(7, 1), f64(8, 2))))
+	for content, want := range map[string]string{
+		message + message + message:               "",
+		message + "\n" + message + "\n":           "as kcat writes it: let it write none (kcat -D '')",
+		strings.Repeat(message+"\n", 9):           "as kcat writes it: let it write none (kcat -D '')",
+		message + message + "\n" + message:        "as kcat writes it: let it write none (kcat -D '')",
+		message + "\n" + message[:len(message)/2]: "as kcat writes it: let it write none (kcat -D '')",
+	} {
+		_, err := Read(t.Context(), []string{write(t, "x", []byte(content))}, keepAll)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasSuffix(err.Error(), want)) {
+			t.Errorf("%q: error %v, want %q", content, err, want)
+		}
+	}
+}
+
 // A sentence with commas before spans is no table, and a table with JSON in it is
 // one.
 func TestTables(t *testing.T) {

@@ -40,6 +40,7 @@ var signs = slices.Concat([]sign{
 	{name: "7z", is: prefix("7z\xbc\xaf\x27\x1c"), refuse: "a 7z archive: unpack it first"},
 	{name: "Tempo's answer", is: isTempo, unwrap: (*source).untempo},
 	{name: "OTLP protobuf", is: isBare, read: (*source).readBare},
+	{name: "OTLP protobuf in lines", is: isLined, refuse: "OTLP protobuf with a line feed behind each message, as kcat writes it: let it write none (kcat -D '')"},
 	{name: "length-prefixed OTLP", is: isChain, read: (*source).readChain},
 	{name: "Jaeger protobuf", is: isJaegerSpan, read: (*source).readJaegerSpans},
 	{name: "Jaeger batch", is: isJaegerBatch, read: (*source).readJaegerBatch},
@@ -216,6 +217,28 @@ func likeMessage(b []byte, more bool, ok func(number int32, b []byte, more bool)
 		at = end
 	}
 	return true
+}
+
+// isLined reports whether the bytes begin a TracesData behind which a line feed
+// and another stand. A line feed is also the first byte of a field.
+func isLined(head []byte) bool {
+	for at := 0; at < len(head) && head[at] == '\n'; {
+		_, end, why := next(head, at)
+		if why != "" || !likeTraces(head[at:end], false) {
+			return false
+		}
+		if end+1 < len(head) && head[end] == '\n' {
+			line := head[end+1:]
+			if _, to, why := next(line, 0); why == "" {
+				line = line[:to]
+			}
+			if isBare(line) {
+				return true
+			}
+		}
+		at = end
+	}
+	return false
 }
 
 // isChain reports whether the bytes are big-endian lengths each followed by a
