@@ -125,6 +125,9 @@ func (f *source) unzip(wrappings int) (refused string) {
 	}
 	limited := &limitedReader{r, maxDirectory}
 	z, err := zip.NewReader(limited, size)
+	if errors.Is(err, zip.ErrFormat) {
+		return "no directory at its end: was the archive cut?"
+	}
 	if err != nil {
 		return err.Error()
 	}

@@ -38,6 +38,7 @@ func TestLogObjects(t *testing.T) {
 		"Vector":     {`{"file":"/var/log/x","message":`, `,"source_type":"file"}`},
 		"journald":   {`{"MESSAGE":`, `,"_PID":"1"}`},
 		"Loki":       {`{"labels":{"a":"b"},"line":`, `,"timestamp":"2026-11-29T23:27:26Z"}`},
+		"kcat":       {`{"topic":"otlp_spans","partition":0,"offset":1,"key":null,"payload":`, `}`},
 		"slog":       {`{"time":"2026-11-29T23:27:26Z","level":"INFO","msg":`, `}`},
 	} {
 		var text strings.Builder
@@ -53,7 +54,7 @@ func TestLogObjects(t *testing.T) {
 		if d := diff(want.Traces, got.Traces); d != "" {
 			t.Errorf("%s %s", name, d)
 		}
-		if n := note(got, Unreadable); len(got.Notes) != 1 || n.Count != 1 || n.Text != "a line of a log without spans" {
+		if n := note(got, Unreadable); len(got.Notes) != 1 || n.Count != 1 || !strings.HasSuffix(n.Text, " without spans") {
 			t.Errorf("%s: notes %+v, want one about the line without spans", name, got.Notes)
 		}
 	}
@@ -65,6 +66,51 @@ func TestLogObjects(t *testing.T) {
 	}
 	if _, err := Read(t.Context(), []string{write(t, "x", []byte(text))}, keepAll); err == nil || !strings.HasSuffix(err.Error(), "a line of a log without spans") {
 		t.Errorf("log in log: error %v", err)
+	}
+}
+
+// Messages of OTLP in protobuf with line feeds in between are named, and those
+// with none are read.
+func TestLinedProtobuf(t *testing.T) {
+	message := ld(1, ld(1, ld(1, ld(1, "service.name"), ld(2, ld(1, "svc")))), ld(2, ld(2, ld(1, traceBytes), ld(2, spanBytes), f64(7, 1), f64(8, 2))))
+	for content, want := range map[string]string{
+		message + message + message:               "",
+		message + "\n" + message + "\n":           "as kcat writes it: let it write none (kcat -D '')",
+		strings.Repeat(message+"\n", 9):           "as kcat writes it: let it write none (kcat -D '')",
+		message + message + "\n" + message:        "as kcat writes it: let it write none (kcat -D '')",
+		message + "\n" + message[:len(message)/2]: "as kcat writes it: let it write none (kcat -D '')",
+	} {
+		_, err := Read(t.Context(), []string{write(t, "x", []byte(content))}, keepAll)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasSuffix(err.Error(), want)) {
+			t.Errorf("%q: error %v, want %q", content, err, want)
+		}
+	}
+}
+
+// A sentence with commas before spans is no table, and a table with JSON in it is
+// one.
+func TestTables(t *testing.T) {
+	python := `{"name":"n","context":{"trace_id":"0x00000000000000000000000000000001","span_id":"0x0000000000000001"},"kind":"SpanKind.SERVER","parent_id":null,"start_time":"2026-11-29T23:27:24Z","end_time":"2026-11-29T23:27:25Z"}`
+	for text, want := range map[string]bool{
+		"Starting trace demo, 3 requests, Ctrl+C to stop\n" + python:                                  false,
+		"Starting trace demo, 3 requests, Ctrl+C to stop\n{\n  \"name\": \"a, b, c\",\n" + python[1:]: false,
+		"Starting trace demo, 3 requests, Ctrl+C to stop\n" + three[0]:                                false,
+		"Starting trace demo, 3 requests, Ctrl+C to stop\nINFO: " + three[0]:                          false,
+		"Starting trace demo, 3 requests, Ctrl+C to stop\n2026-11-29 23:27:24,1 ready\n" + three[0]:   false,
+		"traceID,spanID,name\n":                                              true,
+		"traceID,spanID,name\n1,2,n\n":                                       true,
+		"traceID;spanID;name":                                                true,
+		"trace_id\tspan_id\ttags\n1\t2\t{\"a\":1}\n":                         true,
+		"trace_id,span_id,tags\n1,2,\"{\n\"\"a\"\": [\n{\n}]}\"\n":           true,
+		"trace_id,span_id,tags\n\"1\",\"2\",\"{\"\"a\"\":1,\"\"b\"\":2}\"\n": true,
+	} {
+		o := keepAll
+		o.Stdin = strings.NewReader(text)
+		d, err := Read(t.Context(), []string{"-"}, o)
+		isTable := err != nil && strings.Contains(err.Error(), "a table (CSV)")
+		if isTable != want || !want && (err != nil || d.Spans != 1) {
+			t.Errorf("%q: error %v, want a table: %t, or one span", text, err, want)
+		}
 	}
 }
 

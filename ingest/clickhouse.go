@@ -1,10 +1,12 @@
 package ingest
 
+const useEachRow = ": use FORMAT JSONEachRow"
+
 // clickhouseRow reads a row of the table otel_traces of the collector's
-// ClickHouse exporter, in the formats JSONEachRow and JSON. Timestamp is in the
-// zone of the server, which is taken to be UTC; Duration is in nanoseconds.
-// 64-bit numbers are strings unless output_format_json_quote_64bit_integers is
-// off.
+// ClickHouse exporter, in the formats JSONEachRow (with progress or without) and
+// JSON; the others are named. Timestamp is in the zone of the server, which is
+// taken to be UTC; Duration is in nanoseconds. 64-bit numbers are strings unless
+// output_format_json_quote_64bit_integers is off.
 func (t *jsonText) clickhouseRow(o *object) { t.alone(o.start, (*jsonText).clickhouseFields) }
 
 func (t *jsonText) clickhouseFields(r *record) {

@@ -42,8 +42,10 @@ type jsonForm struct {
 	// read consumes the object; nil: the form is known and not read. Where the
 	// text breaks off within the object, it is called to save what came before.
 	read func(*jsonText, *object)
-	name string // for messages; where the form is not read, with what would do
+	name string // for messages; with what would do where the form is not read, or nothing is in it
 }
+
+const fetchByID = " without traces: fetch them by id"
 
 // jsonForms are tried in order on each object at the top, or in an envelope,
 // that is no OTLP (otlpKey).
@@ -51,11 +53,15 @@ var jsonForms = []jsonForm{
 	// Envelopes first, and what is known by one key.
 	{"trace", '{', (*jsonText).tempoTrace, "an answer of Tempo's API"},
 	{"traces", '[', nil, "a search result of Tempo's API, which holds no whole traces: fetch them by id, with /api/v2/traces/<id>"},
-	{"data", 0, (*jsonText).inside, "an answer of Jaeger's or Aspire's API"},
-	{"result", 0, (*jsonText).inside, "an answer of Jaeger's API, version 3"},
-	{"responses", '[', (*jsonText).inside, "an answer of Elasticsearch"},
-	{"hits", 0, (*jsonText).inside, "an answer of Elasticsearch or Quickwit"},
-	{"_source", '{', (*jsonText).inside, "a document of Elasticsearch"},
+	{"data meta rows", 0, (*jsonText).inside, "an answer of ClickHouse without rows as objects" + useEachRow},
+	{"row", '{', (*jsonText).inside, "a row of ClickHouse"},
+	{"progress", '{', (*jsonText).nothing, "progress of ClickHouse"},
+	{"row_1", '{', nil, "rows of ClickHouse in one object" + useEachRow},
+	{"data", 0, (*jsonText).inside, "an answer of Jaeger's or Aspire's API" + fetchByID},
+	{"result", 0, (*jsonText).inside, "an answer of Jaeger's API, version 3" + fetchByID},
+	{"responses", '[', (*jsonText).inside, "an answer of Elasticsearch" + fetchByID},
+	{"hits", 0, (*jsonText).inside, "an answer of Elasticsearch or Quickwit" + fetchByID},
+	{"_source", '{', (*jsonText).inside, "a document of Elasticsearch" + fetchByID},
 	{"scopeSpans", '[', (*jsonText).bareSpans, "a bare ResourceSpans"},
 	{"scope_spans", '[', (*jsonText).bareSpans, "a bare ResourceSpans"},
 	{"instrumentationLibrarySpans", '[', (*jsonText).bareSpans, "a bare ResourceSpans"},
@@ -72,9 +78,15 @@ var jsonForms = []jsonForm{
 	{"id traceId", '"', (*jsonText).zipkinSpan, "a Zipkin span"},
 	{"SpanContext StartTime", '{', (*jsonText).stdouttraceSpan, "a span of Go's stdouttrace"},
 	{"context start_time", '{', (*jsonText).pythonSpan, "a span of Python's console exporter"},
+	{"SpanAttributes TraceId", '"', nil, "a row of ClickHouse with its maps as text" + useEachRow},
+	{"SpanAttributes TraceId", '[', nil, "columns of ClickHouse, or a row with its maps as arrays" + useEachRow},
 	{"SpanAttributes TraceId", 0, (*jsonText).clickhouseRow, "a row of ClickHouse's otel_traces"},
 	{"span_start_timestamp_nanos", 0, (*jsonText).quickwitRow, "a Quickwit document"},
 	{"resource_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
+	{"span_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
+	{"event: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
+	{"status_code span_id start_time_unix_nano", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
+	{"_stream_id span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
 	{"spans", '[', (*jsonText).jaegerTrace, "a list of spans"},
 	{"trace_id_idx", 0, (*jsonText).nothing, "an index of VictoriaTraces"},
 	{"start_time_unix_nano span_id", 0, (*jsonText).bareSpan, "a bare OTLP span"},
@@ -86,6 +98,7 @@ var jsonForms = []jsonForm{
 	{"msg", '"', (*jsonText).logObject, "a line of a log without spans"},
 	{"MESSAGE", '"', (*jsonText).logObject, "a line of a log without spans"},
 	{"line", '"', (*jsonText).logObject, "a line of a log without spans"},
+	{"payload", '"', (*jsonText).logObject, "a message of a broker without spans"},
 	// What looks like a span and is of no form above.
 	{"startTimeUnixNano spanId", 0, nil, "an OTLP span without its resource" + useOTLP},
 	{"spanContext", '{', nil, "a span of JavaScript's SDK" + useOTLP},
@@ -289,6 +302,9 @@ func (t *jsonText) garbage(start int) {
 	what := "broken JSON (" + why + ")"
 	if why == "" || why == "want null" {
 		why, what = "no JSON value", "plain text"
+		if t.buf[start] == '"' && bytes.HasSuffix(bytes.TrimRight(t.buf[:start], " \t\r\n"), []byte("[")) {
+			what = "a JSON list of values (from ClickHouse" + useEachRow + ")"
+		}
 	}
 	if at := t.offsetOf(start); t.isOddest(at) {
 		t.odd(at, what+", begins "+quoteHead(t.buf[start:]))
@@ -300,6 +316,7 @@ func (t *jsonText) garbage(start int) {
 		end--
 	}
 	t.pos = nextValueLine(t.buf, end)
+	t.console(t.offsetOf(start), t.buf[start:t.pos])
 	t.unreadable(t.offsetOf(start), int64(t.pos-start), why)
 }
 
@@ -365,8 +382,8 @@ func (t *jsonText) top() bool {
 			read(t)
 			continue
 		}
-		if len(key) > len(victoriaResource) && string(key[:len(victoriaResource)]) == victoriaResource {
-			key = key[:len(victoriaResource)]
+		if at := bytes.IndexByte(key, ':'); at > 0 {
+			key = key[:at+1] // what stands behind it is the name of an attribute, or a number
 		}
 		name, isSign := t.keys[string(key)]
 		at := t.skipTo()
@@ -459,7 +476,7 @@ func (t *jsonText) inside(o *object) {
 		})
 	}
 	if !some && t.why == "" {
-		t.odd(t.offsetOf(o.start), o.form.name+" without traces: fetch them by id")
+		t.odd(t.offsetOf(o.start), o.form.name)
 	}
 }
 

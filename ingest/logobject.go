@@ -8,6 +8,7 @@ import "bytes"
 //	{"date":1796021570.1,"log":"{\"resourceSpans\":…}"}           Fluent Bit
 //	{"level":"INFO","message":"{\"resource\":…,\"scopeSpans\":…}"}  a logger
 //	{"MESSAGE":"{\"resourceSpans\":…}","_PID":"1"}                  journald
+//	{"topic":"otlp_spans","payload":"{\"resourceSpans\":…}"}        kcat -J
 //
 // Positions are the offset of the text in the content plus the offset in what it
 // stands for.
@@ -25,6 +26,7 @@ func (t *jsonText) logObject(o *object) {
 		text = text[start:]
 	}
 	if t.embedded || len(text) < 2 || text[0] != '{' {
+		t.console(at, text)
 		t.odd(t.offsetOf(o.start), o.form.name)
 		t.unreadable(t.offsetOf(o.start), int64(o.end-o.start), o.form.name)
 		return

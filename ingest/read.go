@@ -96,9 +96,17 @@ func Open(ctx context.Context, paths []string, o Options) (store *Store, err err
 func (f *found) add(g found) {
 	f.spans += g.spans
 	f.other += g.other
-	if g.odd != "" && (f.odd == "" || g.oddAt < f.oddAt || g.oddAt == f.oddAt && g.odd < f.odd) {
-		f.odd, f.oddAt = g.odd, g.oddAt
+	if g.odd != "" && (f.odd == "" || g.saysMore(f)) {
+		f.odd, f.oddAt, f.named = g.odd, g.oddAt, g.named
 	}
+}
+
+// saysMore reports whether what is odd in g is to be told, and not that in f.
+func (g *found) saysMore(f *found) bool {
+	if g.named != f.named {
+		return g.named
+	}
+	return g.oddAt < f.oddAt || g.oddAt == f.oddAt && g.odd < f.odd
 }
 
 // A job is one call of Read: some goroutines read and cut, workers decode.

@@ -273,7 +273,7 @@ func TestErrors(t *testing.T) {
 		{"git-lfs", at("x.lfs", "version https://git-lfs.github.com/spec/v1\n"), "a git-lfs pointer, not the file: run git lfs pull"},
 		{"HTML", at("x.html", "<!DOCTYPE html><html>"), "an HTML page, not a dump: was the download refused?"},
 		{"UTF-16", at("x.ps1", "\xff\xfe{\x00}\x00"), "no spans"},
-		{"zip", at("x.zip", "PK\x03\x04...."), "in zip: zip: not a valid zip file"},
+		{"zip", at("x.zip", "PK\x03\x04...."), "in zip: no directory at its end: was the archive cut?"},
 		{"binary", at("x.bin", "\x01\x02\x03\x04\x05"), "no known form, begins 01 02 03 04 05"},
 		{"other JSON", at("x.json", `{"hello":[1]}`), "JSON of no known form"},
 		{"Tempo", at("tempo.json", `{"traces":[]}`), "a search result of Tempo's API, which holds no whole traces: fetch them by id, with /api/v2/traces/<id>"},
@@ -293,6 +293,39 @@ func TestErrors(t *testing.T) {
 	_, err := Read(context.Background(), []string{filepath.Join(dir, "notes.txt"), filepath.Join(dir, "x.json")}, Options{})
 	if want := "no spans in 2 files; the first: " + filepath.Join(dir, "notes.txt") + `: plain text, begins "hello"`; err == nil || err.Error() != want {
 		t.Errorf("two files: error %q, want %q", err, want)
+	}
+}
+
+// Files of nothing are empty, alone, in wrappings, and among others, whatever
+// nothing is made of.
+func TestBlank(t *testing.T) {
+	for name, content := range map[string]string{
+		"nothing":           "",
+		"a line feed":       "\n",
+		"line feeds":        "\n\n\n\n\n\n\n\n\n\n\n\n",
+		"blanks":            "  \t\r\n",
+		"a byte order mark": "\ufeff",
+		"mark and feed":     "\ufeff\r\n",
+		"a NUL":             "\x00",
+		"NULs":              strings.Repeat("\x00", 5000),
+		"as many as looked": strings.Repeat("\x00", headSize),
+		"many NULs":         strings.Repeat("\x00", 3*headSize+7),
+		"many line feeds":   strings.Repeat("\n", 3*headSize),
+	} {
+		path := write(t, "x", []byte(content))
+		if _, err := Read(t.Context(), []string{path}, Options{}); err == nil || err.Error() != path+": empty" {
+			t.Errorf("%s: error %v, want empty", name, err)
+		}
+		for _, other := range []string{write(t, "x", []byte(content)), write(t, "x", gz([]byte(content))), write(t, "x", []byte(tarOf(t, packed{"a", content})))} {
+			d := mustRead(t, keepAll, other, write(t, "y", []byte(three[0])))
+			if n := note(d, EmptyFile); d.Spans != 1 || len(d.Notes) != 1 || n.Bytes != 0 || !strings.HasSuffix(n.Text, "empty") {
+				t.Errorf("%s, among others: %d spans, notes %+v, want 1 and that it is empty", name, d.Spans, d.Notes)
+			}
+		}
+	}
+	path := write(t, "x", []byte(strings.Repeat("\x00", 2*headSize)+"\x01"))
+	if _, err := Read(t.Context(), []string{path}, Options{}); err == nil || !strings.Contains(err.Error(), "no known form, begins 00 00") {
+		t.Errorf("NULs and more: error %v, want no known form", err)
 	}
 }
 

@@ -125,9 +125,20 @@ func TestFormDetails(t *testing.T) {
 		{"Zipkin 1, a local span", `[{"traceId":"1","id":"2","name":"n","timestamp":1,"duration":2,"binaryAnnotations":[{"key":"lc","value":"job","endpoint":{"serviceName":"b"}}]}]`, "1/2 I 0-2000 b:n"},
 
 		{"Go, a span that is open", `{"Name":"n","SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000001"},"Parent":{"SpanID":"0000000000000000"},"SpanKind":3,"StartTime":"2026-11-29T23:27:24.5+01:00","EndTime":"0001-01-01T00:00:00Z","Attributes":null,"Resource":null,"Status":{"Code":"Error"}}`, "1/1 C! 0-0 ?end :n; no-end"},
+		{"Go, before 1.0", `[{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000002","TraceFlags":1},"ParentSpanID":"0000000000000001","SpanKind":3,"Name":"c","StartTime":"2021-03-01T00:00:00Z","EndTime":"2021-03-01T00:00:00.000000005Z","Attributes":null,"MessageEvents":null,"Links":null,"StatusCode":"Error","StatusMessage":"m","HasRemoteParent":false},` +
+			`{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000001","TraceFlags":1},"ParentSpanID":"0000000000000000","SpanKind":2,"Name":"p","StartTime":"2021-03-01T00:00:00Z","EndTime":"2021-03-01T00:00:00.000000009Z","StatusCode":"Ok","StatusMessage":"","HasRemoteParent":false}]`, "1/1 S+ 0-9 :p; 1/2<1 C! 0-5 :c"},
+		{"Go, codes of gRPC", `{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000001"},"ParentSpanID":"0000000000000000","SpanKind":2,"Name":"p","StartTime":"2020-03-01T00:00:00Z","EndTime":"2020-03-01T00:00:00.000000009Z","StatusCode":0,"StatusMessage":""}` +
+			`{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000002"},"ParentSpanID":"0000000000000001","SpanKind":3,"Name":"c","StartTime":"2020-03-01T00:00:00Z","EndTime":"2020-03-01T00:00:00.000000005Z","StatusCode":2,"StatusMessage":"unknown"}` +
+			`{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000003"},"ParentSpanID":"0000000000000002","SpanKind":1,"Name":"d","StartTime":"2020-03-01T00:00:00Z","EndTime":"2020-03-01T00:00:00.000000004Z","Status":14}` +
+			`{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000004"},"ParentSpanID":"0000000000000002","SpanKind":1,"Name":"e","StartTime":"2020-03-01T00:00:00Z","EndTime":"2020-03-01T00:00:00.000000003Z","Status":0}`, "1/1 S 0-9 :p; 1/2<1 C! 0-5 :c; 1/3<2 I! 0-4 :d; 1/4<2 I 0-3 :e"},
 		{"Python, a span that is open, old resource", `{"name":"n","context":{"trace_id":"0x00000000000000000000000000000001","span_id":"0x0000000000000001","trace_state":"{}"},"kind":"SpanKind.PRODUCER","parent_id":null,"start_time":"2026-11-29T23:27:24.000001Z","end_time":null,"status":{"status_code":"UNSET"},"attributes":null,"resource":{"service.name":"w"}}`, "1/1 P 0-0 ?end w:n; no-end"},
 		{"ClickHouse, seconds since 1970", `{"Timestamp":"1795994844.000000010","TraceId":"1","SpanId":"1","SpanName":"n","SpanKind":"SPAN_KIND_CLIENT","ServiceName":"w","SpanAttributes":{},"Duration":5}`, "1/1 C 0-5 w:n"},
+		{"ClickHouse, with progress", `{"progress":{"read_rows":"1"}}` + "\n" + `{"row":{"Timestamp":"1795994844.000000010","TraceId":"1","SpanId":"1","SpanName":"n","SpanKind":"Client","ServiceName":"w","SpanAttributes":{},"Duration":5}}` + "\n" + `{"progress":{"read_rows":"1"}}`, "1/1 C 0-5 w:n"},
 		{"VictoriaTraces, the duration only", `{"trace_id":"1","span_id":"1","parent_span_id":"-","name":"n","kind":"3","start_time_unix_nano":"10","duration":"5","resource_attr:service.name":"w"}`, "1/1 C 0-5 w:n"},
+		{"VictoriaTraces, no field of the resource", `{"trace_id":"1","span_id":"1","parent_span_id":"-","name":"n","kind":"3","status_code":"2","start_time_unix_nano":"10","end_time_unix_nano":"12","span_attr:http.route":"/"}`, "1/1 C! 0-2 :n"},
+		{"VictoriaTraces, a status and no attribute", `{"trace_id":"1","span_id":"1","parent_span_id":"-","name":"n","status_code":"2","start_time_unix_nano":"10","end_time_unix_nano":"12"}`, "1/1 -! 0-2 :n"},
+		{"VictoriaTraces, an event and no attribute", `{"event:event_name:0":"e","trace_id":"1","span_id":"1","parent_span_id":"-","name":"n","start_time_unix_nano":"10","end_time_unix_nano":"12"}`, "1/1 - 0-2 :n"},
+		{"VictoriaTraces, the stream and no attribute", `{"_stream_id":"0","trace_id":"1","span_id":"1","parent_span_id":"-","name":"n","start_time_unix_nano":"10","duration":"2"}`, "1/1 - 0-2 :n"},
 		{"VictoriaTraces, its index", `{"_stream":"{trace_id_idx_stream=\"1\"}","trace_id_idx":"1"}` + "\n" + `{"trace_id":"1","span_id":"1","name":"n","start_time_unix_nano":"10","end_time_unix_nano":"12","resource_attr:service.name":"w"}`, "1/1 - 0-2 w:n"},
 		{"Quickwit, ids in base64", `{"trace_id":"AAAAAAAAAAAAAAAAAAAAAQ==","span_id":"AAAAAAAAAAE=","span_name":"n","span_kind":1,"span_start_timestamp_nanos":10,"span_end_timestamp_nanos":12,"service_name":"w"}`, "1/1 I 0-2 w:n"},
 		{"a search in several of Elasticsearch", `{"responses":[{"hits":{"hits":[{"_source":{"traceID":"1","spanID":"1","operationName":"n","startTime":10,"duration":1,"process":{"serviceName":"w"}}}]}}]}`, "1/1 - 0-1000 w:n"},
@@ -141,6 +152,16 @@ func TestFormDetails(t *testing.T) {
 		if got := brief(readText(t, test.text)); got != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", test.name, got, test.want)
 		}
+	}
+}
+
+// The text of a status, and events, as Go's exporter wrote them before 1.0.
+func TestOldStdouttrace(t *testing.T) {
+	d := readText(t, `{"SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000001"},"ParentSpanID":"0000000000000000","SpanKind":1,"Name":"n","StartTime":"2021-03-01T00:00:00Z","EndTime":"2021-03-01T00:00:01Z",`+
+		`"MessageEvents":[{"Name":"exception","Attributes":[{"Key":"exception.type","Value":{"Type":"STRING","Value":"Timeout"}}],"Time":"2021-03-01T00:00:00.5Z"}],"StatusCode":"Error","StatusMessage":"too late"}`)
+	s := d.Traces[0].Spans[0]
+	if got, want := fmt.Sprint(s.StatusText, ": ", s.Events), "too late: [{exception 500ms [{exception.type Timeout}]}]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
@@ -164,24 +185,45 @@ func TestRefusals(t *testing.T) {
 		`{"data":["frontend","driver"],"total":2}`:                        "an answer of Jaeger's or Aspire's API without traces: fetch them by id",
 		`{"data":null,"errors":[{"code":404,"msg":"trace not found"}]}`:   "an answer of Jaeger's or Aspire's API without traces: fetch them by id",
 		`{"traces":[{"traceID":"1","rootServiceName":"a"}],"metrics":{}}`: "a search result of Tempo's API",
+		// Formats of ClickHouse: JSONCompact, JSONColumnsWithMetadata, JSONStrings, JSONStringsEachRow,
+		// JSONColumns, JSONObjectEachRow, JSONCompactEachRow with names and without.
+		`{"meta":[{"name":"TraceId","type":"String"}],"data":[["1"]],"rows":1}`:                                 "use FORMAT JSONEachRow",
+		`{"meta":[{"name":"TraceId","type":"String"}],"data":{"TraceId":["1"],"SpanAttributes":[{}]},"rows":1}`: "use FORMAT JSONEachRow",
+		`{"meta":[],"data":[{"TraceId":"1","SpanAttributes":"{'a':'b'}"}],"rows":1}`:                            "maps as text: use FORMAT JSONEachRow",
+		`{"Timestamp":"2026-11-29 23:27:24","TraceId":"1","SpanAttributes":"{'a':'b'}"}`:                        "maps as text: use FORMAT JSONEachRow",
+		`{"TraceId":["1","2"],"SpanAttributes":[{"a":"b"},{}]}`:                                                 "columns of ClickHouse, or a row with its maps as arrays: use FORMAT JSONEachRow",
+		`{"row_1":{"TraceId":"1","SpanAttributes":{}},"row_2":{}}`:                                              "rows of ClickHouse in one object: use FORMAT JSONEachRow",
+		"[\"TraceId\", \"SpanAttributes\"]\n[\"String\", \"Map\"]\n[\"1\", {\"a\":\"b\"}]\n":                    "a JSON list of values (from ClickHouse: use FORMAT JSONEachRow), begins",
+		"[\"2026-11-29 23:27:24\", \"1\", {\"a\":\"b\"}, [{\"a\":\"b\"}]]\n":                                    "a JSON list of values (from ClickHouse: use FORMAT JSONEachRow), begins",
+
 		"STEF\x01\x02":             "a STEF file: convert it to OTLP",
 		"ARROW1\x00\x00":           "OTAP or other Arrow data",
 		"\xff\xff\xff\xff\x70\x00": "OTAP or other Arrow data",
-		"\x08\x01\x12\x10\x0a\x01\x30\x10\x05\x1a\x09\xff\xff\xff\xff\x00":                                  "OTAP or other Arrow data",
-		"ready\n{\n  resource: {},\n  traceId: '50c4802f4c9801f8309ac859db62814e',\n}\n":                    "output of JavaScript's console exporter",
-		"Activity.TraceId:            404ddff248b8f9a9b21e347d68d2640e\nActivity.SpanId:  035858bc3c168885": "output of .NET's console exporter",
-		"Resource SchemaURL: \nScopeSpans #0\nResourceSpans #0\n":                                           "output of the collector's debug exporter",
-		"TraceID;SpanID;Name\n1;2;3\n":                                                                      "a table (CSV)",
-		"  <html><body>login</body></html>":                                                                 "an HTML page",
-		`{"traceId":"1","id":"2","name":"n","kind":0,"timestamp":1,"attributes":{}}`:                        "a span of JavaScript's console exporter",
-		`{"traceId":"1","spanId":"2","startTimeUnixNano":"1"}`:                                              "an OTLP span without its resource",
-		strings.Repeat(`{"data":[`, 9) + strings.Repeat(`]}`, 9):                                            "too many envelopes in each other",
+		"\x08\x01\x12\x10\x0a\x01\x30\x10\x05\x1a\x09\xff\xff\xff\xff\x00":                                                                                   "OTAP or other Arrow data",
+		"ready\n{\n  resource: {},\n  traceId: '50c4802f4c9801f8309ac859db62814e',\n}\n":                                                                     "output of JavaScript's console exporter",
+		`{"level":30,"msg":"listening"}` + "\n{\n  resource: {},\n  traceId: '50c4802f4c9801f8309ac859db62814e',\n}\n" + `{"level":30,"msg":"bye"}`:          "output of JavaScript's console exporter",
+		"web-1  | {\nweb-1  |   resource: {},\nweb-1  |   traceId: '50c4802f4c9801f8309ac859db62814e',\nweb-1  | }\n":                                        "output of JavaScript's console exporter",
+		"python-1  | {\npython-1  |     \"name\": \"n\",\npython-1  |     \"context\": {}\npython-1  | }\n":                                                  "docker compose: write the log without them (docker compose logs --no-log-prefix)",
+		`web-1     | {"level":30,"msg":"listening"}` + "\npython-1  | {\npython-1  |     \"name\": \"n\",\npython-1  |     \"context\": {}\npython-1  | }\n": "docker compose: write the log without them (docker compose logs --no-log-prefix)",
+		"2026-11-29T23:27:24.795Z\tinfo\tTraces\t{\"spans\": 1}\n2026-11-29T23:27:24.795Z\tinfo\tResourceSpans #0\nResource SchemaURL: \nScopeSpans #0\n":    "output of the collector's debug exporter: use its file exporter",
+		`{"level":"info","ts":1.7,"msg":"ResourceSpans #0\nResource SchemaURL: \nScopeSpans #0\n","kind":"exporter"}`:                                        "output of the collector's debug exporter: use its file exporter",
+		"Activity.TraceId:            404ddff248b8f9a9b21e347d68d2640e\nActivity.SpanId:  035858bc3c168885":                                                  "output of .NET's console exporter",
+		"Resource SchemaURL: \nScopeSpans #0\nResourceSpans #0\n":                                                                                            "output of the collector's debug exporter",
+		"TraceID;SpanID;Name\n1;2;3\n":                                               "a table (CSV)",
+		"  <html><body>login</body></html>":                                          "an HTML page",
+		`{"traceId":"1","id":"2","name":"n","kind":0,"timestamp":1,"attributes":{}}`: "a span of JavaScript's console exporter",
+		`{"traceId":"1","spanId":"2","startTimeUnixNano":"1"}`:                       "an OTLP span without its resource",
+		strings.Repeat(`{"data":[`, 9) + strings.Repeat(`]}`, 9):                     "too many envelopes in each other",
 	} {
 		o := keepAll
 		o.Stdin = strings.NewReader(text)
 		if _, err := Read(t.Context(), []string{"-"}, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: error %v, want %s", text, err, want)
 		}
+	}
+	// What can be read in between is.
+	if d := readText(t, `{"level":30,"msg":"listening"}`+"\n{\n  traceId: '50c4802f4c9801f8309ac859db62814e',\n}\n"+three[0]); d.Spans != 1 {
+		t.Errorf("%d spans among the output of a console, want 1", d.Spans)
 	}
 	// In a folder they are notes.
 	dir := t.TempDir()

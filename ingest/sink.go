@@ -63,6 +63,7 @@ type found struct {
 	other int64  // objects of other signals
 	odd   string // what the first thing was that is no dump; "" if nothing
 	oddAt int64
+	named bool // odd names a form: that counts more than what came before
 
 	refused string // why nothing was decoded; "" if something was
 }
@@ -160,7 +161,15 @@ func (s *sink) odd(at int64, what string) {
 // isOddest reports whether what is odd at the offset would be remembered.
 func (s *sink) isOddest(at int64) bool {
 	f := &s.found[s.index]
-	return f.odd == "" || at < f.oddAt
+	return f.odd == "" || !f.named && at < f.oddAt
+}
+
+// named is odd for a form that is not read. The first in the file counts.
+func (s *sink) named(at int64, what string) {
+	f := &s.found[s.index]
+	if !f.named || at < f.oddAt {
+		f.odd, f.oddAt, f.named = what, at, true
+	}
 }
 
 // start appends a record for a span at the offset and returns it. The pointer

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // A sign tells a form by its first bytes. Exactly one of unwrap, unpack, read
@@ -26,7 +27,7 @@ const headSize = 64 << 10
 // signs are tried in order. Protobuf and its length prefix come before text:
 // a first message of 31 488 to 31 743 bytes begins 00 00 7b, which is also a
 // brace after the NULs of log rotation, and a bare one may begin 0a 7b.
-var signs = []sign{
+var signs = slices.Concat([]sign{
 	{name: "gzip", is: prefix("\x1f\x8b"), unwrap: (*source).gunzip},
 	{name: "zstd", is: isZstd, unwrap: (*source).unzstd},
 	{name: "zip", is: isZip, unpack: (*source).unzip},
@@ -37,7 +38,9 @@ var signs = []sign{
 	{name: "xz", is: prefix("\xfd7zXZ\x00"), refuse: "packed with xz: unpack it first (xz -d)"},
 	{name: "lz4", is: prefix("\x04\x22\x4d\x18"), refuse: "packed with lz4: unpack it first (lz4 -d)"},
 	{name: "7z", is: prefix("7z\xbc\xaf\x27\x1c"), refuse: "a 7z archive: unpack it first"},
+	{name: "Tempo's answer", is: isTempo, unwrap: (*source).untempo},
 	{name: "OTLP protobuf", is: isBare, read: (*source).readBare},
+	{name: "OTLP protobuf in lines", is: isLined, refuse: "OTLP protobuf with a line feed behind each message, as kcat writes it: let it write none (kcat -D '')"},
 	{name: "length-prefixed OTLP", is: isChain, read: (*source).readChain},
 	{name: "Jaeger protobuf", is: isJaegerSpan, read: (*source).readJaegerSpans},
 	{name: "Jaeger batch", is: isJaegerBatch, read: (*source).readJaegerBatch},
@@ -53,14 +56,10 @@ var signs = []sign{
 	{name: "HTML", is: isHTML, refuse: "an HTML page, not a dump: was the download refused?"},
 	{name: "docker", is: isDocker, unwrap: (*source).undocker},
 	{name: "CRI", is: isCRI, unwrap: (*source).uncri},
-	{name: "console of JavaScript", is: isInspect, refuse: "output of JavaScript's console exporter, which is cut by depth" + useOTLP},
-	{name: "console of C++", is: hasLine("trace_id      : "), refuse: "output of C++'s ostream exporter" + useOTLP},
-	{name: "console of .NET", is: hasLine("Activity.TraceId: "), refuse: "output of .NET's console exporter" + useOTLP},
-	{name: "console of Ruby", is: hasLine("#<struct OpenTelemetry::SDK::Trace::SpanData"), refuse: "output of Ruby's console exporter" + useOTLP},
-	{name: "debug exporter", is: hasLine("ResourceSpans #"), refuse: "output of the collector's debug exporter: use its file exporter"},
+}, consoles, []sign{
 	{name: "CSV", is: isCSV, refuse: "a table (CSV), whose columns have no fixed meaning: export OTLP, or JSON lines with the columns' usual names"},
 	{name: "JSON", is: isText, read: (*source).readText},
-}
+})
 
 const useOTLP = ": export OTLP instead, to a collector's file exporter"
 
@@ -120,7 +119,8 @@ func isInspect(head []byte) bool {
 }
 
 // hasLine returns a test for a line that begins with the text, white space
-// aside.
+// aside. A logger may have put fields before it, each with a tab behind it, and
+// docker compose a name and a bar.
 func hasLine(text string) func([]byte) bool {
 	return func(head []byte) bool {
 		for at := 0; ; {
@@ -128,8 +128,12 @@ func hasLine(text string) func([]byte) bool {
 			if found < 0 {
 				return false
 			}
-			before := bytes.TrimRight(head[:at+found], " \t")
-			if len(before) == 0 || before[len(before)-1] == '\n' {
+			before := head[:at+found]
+			if bytes.HasSuffix(before, []byte("\t")) {
+				return true
+			}
+			before = bytes.TrimRight(before, " ")
+			if len(before) == 0 || before[len(before)-1] == '\n' || before[len(before)-1] == '|' {
 				return true
 			}
 			at += found + len(text)
@@ -138,11 +142,32 @@ func hasLine(text string) func([]byte) bool {
 }
 
 // isCSV takes a first line of three or more names of columns, one of which is
-// that of a trace.
+// that of a trace. A sentence may look like that: then the next line has fewer
+// columns, and JSON begins further down.
 func isCSV(head []byte) bool {
-	line, _, _ := bytes.Cut(bytes.TrimPrefix(head, bom), []byte("\n"))
-	columns := max(bytes.Count(line, []byte(",")), bytes.Count(line, []byte(";")), bytes.Count(line, []byte("\t")))
-	return columns >= 2 && !bytes.ContainsAny(line, "{}[]:") && bytes.Contains(bytes.ToLower(line), []byte("trace"))
+	line, rest, _ := bytes.Cut(bytes.TrimPrefix(head, bom), []byte("\n"))
+	if bytes.ContainsAny(line, "{}[]:") || !bytes.Contains(bytes.ToLower(line), []byte("trace")) {
+		return false
+	}
+	for _, comma := range []string{",", ";", "\t"} {
+		if n := bytes.Count(line, []byte(comma)); n >= 2 {
+			row, _, _ := bytes.Cut(rest, []byte("\n"))
+			return bytes.Count(row[:startOfObject(row)], []byte(comma)) >= n || nextValueLine(head, 0) == len(head)
+		}
+	}
+	return false
+}
+
+// startOfObject returns the index at which an object or a list begins in the
+// line, or its length.
+func startOfObject(line []byte) int {
+	if isValueLine(line) {
+		return 0
+	}
+	if at := behindText(line); at > 0 {
+		return at
+	}
+	return len(line)
 }
 
 // isText takes any text, since JSON may begin further down, behind the rest of
@@ -192,6 +217,28 @@ func likeMessage(b []byte, more bool, ok func(number int32, b []byte, more bool)
 		at = end
 	}
 	return true
+}
+
+// isLined reports whether the bytes begin a TracesData behind which a line feed
+// and another stand. A line feed is also the first byte of a field.
+func isLined(head []byte) bool {
+	for at := 0; at < len(head) && head[at] == '\n'; {
+		_, end, why := next(head, at)
+		if why != "" || !likeTraces(head[at:end], false) {
+			return false
+		}
+		if end+1 < len(head) && head[end] == '\n' {
+			line := head[end+1:]
+			if _, to, why := next(line, 0); why == "" {
+				line = line[:to]
+			}
+			if isBare(line) {
+				return true
+			}
+		}
+		at = end
+	}
+	return false
 }
 
 // isChain reports whether the bytes are big-endian lengths each followed by a

@@ -2,6 +2,9 @@ package ingest
 
 // stdouttraceSpan reads a span as Go's stdouttrace exporter writes it, one
 // object a span, compact or pretty. The numbers of kinds are those of OTLP.
+//
+// Before version 1.0 it wrote a list a batch, the parent's id, the status and its
+// text as fields of the span, and events under another name.
 func (t *jsonText) stdouttraceSpan(o *object) { t.alone(o.start, (*jsonText).stdouttraceFields) }
 
 func (t *jsonText) stdouttraceFields(r *record) {
@@ -31,6 +34,8 @@ func (t *jsonText) stdouttraceFields(r *record) {
 					t.skip()
 				}
 			})
+		case "ParentSpanID":
+			t.parent(r.span.ParentID[:], t.text())
 		case "SpanKind":
 			r.span.Kind = kindOf(t.word())
 		case "StartTime":
@@ -39,7 +44,7 @@ func (t *jsonText) stdouttraceFields(r *record) {
 			c.end = t.instant()
 		case "Attributes":
 			t.goAttributes(false)
-		case "Events":
+		case "Events", "MessageEvents":
 			t.eventsOf(&stdouttraceEvent)
 		case "Links":
 			t.list(func() {
@@ -52,6 +57,10 @@ func (t *jsonText) stdouttraceFields(r *record) {
 				})
 			})
 		case "Status":
+			if t.peek() != '{' {
+				r.span.Status = grpcStatus(t.word())
+				return
+			}
 			t.object(func(key []byte) {
 				switch string(key) {
 				case "Code":
@@ -62,6 +71,10 @@ func (t *jsonText) stdouttraceFields(r *record) {
 					t.skip()
 				}
 			})
+		case "StatusCode":
+			r.span.Status = grpcStatus(t.word())
+		case "StatusMessage":
+			r.span.StatusText = t.cache.get(t.text())
 		case "Resource":
 			t.goAttributes(true)
 		case "InstrumentationScope", "InstrumentationLibrary":
@@ -90,6 +103,15 @@ func goStatus(text []byte) Status {
 		return Error
 	case "2":
 		return OK
+	}
+	return statusOf(text)
+}
+
+// grpcStatus reads a status that is a field of the span: the name of a code, or
+// before version 0.13 the number of one of gRPC's, all of which but 0 are errors.
+func grpcStatus(text []byte) Status {
+	if len(text) > 0 && text[0] >= '1' && text[0] <= '9' {
+		return Error
 	}
 	return statusOf(text)
 }

@@ -42,10 +42,18 @@ func (f *source) take(wrappings int) (refused string) {
 			}
 			return inside + empty
 		}
+		blank := isBlank(head)
+		if blank && errors.Is(err, io.EOF) {
+			return inside + empty
+		}
 		s := f.tell(head)
 		switch {
 		case s == nil:
-			return inside + describe(head)
+			refused = describe(head)
+			if blank && f.isBlank() {
+				refused = empty
+			}
+			return inside + refused
 		case s.refuse != "":
 			return inside + s.refuse
 		case s.read != nil:
@@ -65,6 +73,23 @@ func (f *source) take(wrappings int) (refused string) {
 		f.disk = nil
 	}
 	return fmt.Sprintf("wrapped more than %d times", maxWrappings)
+}
+
+// isBlank reports whether the bytes are white space and NULs, with a byte order
+// mark in front or not.
+func isBlank(b []byte) bool {
+	return len(bytes.TrimLeft(bytes.TrimPrefix(b, bom), "\x00 \t\r\n\f")) == 0
+}
+
+// isBlank reports whether nothing else is in the content, which it reads.
+func (f *source) isBlank() bool {
+	for {
+		head, err := f.r.Peek(headSize)
+		if !isBlank(head) || err != nil {
+			return isBlank(head) && errors.Is(err, io.EOF)
+		}
+		f.r.Discard(len(head))
+	}
 }
 
 func (f *source) close() {

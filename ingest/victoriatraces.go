@@ -18,6 +18,8 @@ const (
 // The fields of events and links end in their number: event:event_name:0,
 // event:event_attr:exception.type:0, link:link_span_id:0.
 //
+// A query may ask for some fields only, so any that no other form has tells a row.
+//
 // Reference: VictoriaTraces, app/vtinsert/opentelemetry/otlphttp.go.
 func (t *jsonText) victoriaRow(o *object) { t.alone(o.start, (*jsonText).victoriaFields) }
 
