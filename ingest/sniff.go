@@ -168,10 +168,11 @@ func isBare(head []byte) bool {
 }
 
 // likeTraces reports whether b is a TracesData, or the beginning of one if more
-// may follow.
+// may follow. Those of other signals look the same; profiles have a dictionary
+// beside them.
 func likeTraces(b []byte, more bool) bool {
 	return likeMessage(b, more, func(number int32, b []byte, more bool) bool {
-		return number == fieldResourceSpans && likeMessage(b, more, func(number int32, _ []byte, _ bool) bool {
+		return number == fieldDictionary || number == fieldResourceSpans && likeMessage(b, more, func(number int32, _ []byte, _ bool) bool {
 			return number <= 3 || number == fieldOldScopes
 		})
 	})
