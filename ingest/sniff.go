@@ -41,7 +41,7 @@ var signs = []sign{
 	{name: "length-prefixed OTLP", is: isChain, read: (*source).readChain},
 	{name: "Jaeger protobuf", is: isJaegerSpan, read: (*source).readJaegerSpans},
 	{name: "Jaeger batch", is: isJaegerBatch, read: (*source).readJaegerBatch},
-	// Text, and what says by its first bytes that it is none of ours.
+	// What says by its first bytes that it is none of ours.
 	{name: "UTF-16", is: isUTF16, unwrap: (*source).utf16Text},
 	{name: "Parquet", is: prefix("PAR1"), refuse: "a Parquet file: export it as JSON lines"},
 	{name: "Avro", is: prefix("Obj\x01"), refuse: "an Avro file: export its records as JSON lines"},
@@ -49,23 +49,48 @@ var signs = []sign{
 	{name: "SQLite", is: prefix("SQLite format 3\x00"), refuse: "a database of SQLite: export its spans as OTLP or JSON lines"},
 	{name: "STEF", is: prefix("STEF"), refuse: "a STEF file: convert it to OTLP"},
 	{name: "OTAP", is: isArrow, refuse: "OTAP or other Arrow data: let a collector receive it and write OTLP"},
-	{name: "git-lfs", is: prefix("version https://git-lfs"), refuse: "a git-lfs pointer, not the file: run git lfs pull"},
-	{name: "HTML", is: isHTML, refuse: "an HTML page, not a dump: was the download refused?"},
-	{name: "docker", is: isDocker, unwrap: (*source).undocker},
-	{name: "CRI", is: isCRI, unwrap: (*source).uncri},
-	{name: "console of JavaScript", is: isInspect, refuse: "output of JavaScript's console exporter, which is cut by depth" + useOTLP},
-	{name: "console of C++", is: hasLine("trace_id      : "), refuse: "output of C++'s ostream exporter" + useOTLP},
-	{name: "console of .NET", is: hasLine("Activity.TraceId: "), refuse: "output of .NET's console exporter" + useOTLP},
-	{name: "console of Ruby", is: hasLine("#<struct OpenTelemetry::SDK::Trace::SpanData"), refuse: "output of Ruby's console exporter" + useOTLP},
-	{name: "debug exporter", is: hasLine("ResourceSpans #"), refuse: "output of the collector's debug exporter: use its file exporter"},
-	{name: "CSV", is: isCSV, refuse: "a table (CSV), whose columns have no fixed meaning: export OTLP, or JSON lines with the columns' usual names"},
-	{name: "JSON", is: isText, read: (*source).readText},
+	// Text, whatever lies before it.
+	{name: "git-lfs", is: text(prefix("version https://git-lfs")), refuse: "a git-lfs pointer, not the file: run git lfs pull"},
+	{name: "HTML", is: text(isHTML), refuse: "an HTML page, not a dump: was the download refused?"},
+	{name: "docker", is: text(isDocker), unwrap: (*source).undocker},
+	{name: "CRI", is: text(isCRI), unwrap: (*source).uncri},
+	{name: "console of JavaScript", is: text(isInspect), refuse: "output of JavaScript's console exporter, which is cut by depth" + useOTLP},
+	{name: "console of C++", is: text(hasLine("trace_id      : ")), refuse: "output of C++'s ostream exporter" + useOTLP},
+	{name: "console of .NET", is: text(hasLine("Activity.TraceId: ")), refuse: "output of .NET's console exporter" + useOTLP},
+	{name: "console of Ruby", is: text(hasLine("#<struct OpenTelemetry::SDK::Trace::SpanData")), refuse: "output of Ruby's console exporter" + useOTLP},
+	{name: "debug exporter", is: text(hasLine("ResourceSpans #")), refuse: "output of the collector's debug exporter: use its file exporter"},
+	{name: "CSV", is: text(isCSV), refuse: "a table (CSV), whose columns have no fixed meaning: export OTLP, or JSON lines with the columns' usual names"},
+	{name: "JSON", is: text(isText), read: (*source).readText},
 }
 
 const useOTLP = ": export OTLP instead, to a collector's file exporter"
 
 func prefix(magic string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
+}
+
+// text returns a test for what begins behind what may stand before a text.
+func text(is func([]byte) bool) func([]byte) bool {
+	return func(head []byte) bool { return is(head[beforeText(head):]) }
+}
+
+// beforeText returns how many bytes at the beginning say nothing: byte order
+// marks, white space, and the NULs of log rotation.
+func beforeText(b []byte) int {
+	for at := 0; ; {
+		switch {
+		case at < len(b) && isBlank(b[at]):
+			at++
+		case bytes.HasPrefix(b[at:], bom):
+			at += len(bom)
+		default:
+			return at
+		}
+	}
+}
+
+func isBlank(c byte) bool {
+	return c == 0 || c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == recordSeparator
 }
 
 // tell returns the first sign that fits, nil if none does.
@@ -94,7 +119,7 @@ func isUTF16(head []byte) bool {
 }
 
 func isHTML(head []byte) bool {
-	head = bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head, bom), " \t\r\n"))
+	head = bytes.ToLower(head[:min(len(head), 16)])
 	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html")) || bytes.HasPrefix(head, []byte("<?xml"))
 }
 
@@ -140,7 +165,7 @@ func hasLine(text string) func([]byte) bool {
 // isCSV takes a first line of three or more names of columns, one of which is
 // that of a trace.
 func isCSV(head []byte) bool {
-	line, _, _ := bytes.Cut(bytes.TrimPrefix(head, bom), []byte("\n"))
+	line, _, _ := bytes.Cut(head, []byte("\n"))
 	columns := max(bytes.Count(line, []byte(",")), bytes.Count(line, []byte(";")), bytes.Count(line, []byte("\t")))
 	return columns >= 2 && !bytes.ContainsAny(line, "{}[]:") && bytes.Contains(bytes.ToLower(line), []byte("trace"))
 }
@@ -149,7 +174,6 @@ func isCSV(head []byte) bool {
 // a line that rotation cut. The message for text without any JSON comes from
 // the reader.
 func isText(head []byte) bool {
-	head = bytes.TrimLeft(bytes.TrimPrefix(head, bom), "\x00 \t\r\n\x1e")
 	if len(head) > 0 && (head[0] == '{' || head[0] == '[') {
 		return true
 	}

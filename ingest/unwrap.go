@@ -3,6 +3,7 @@ package ingest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -33,14 +34,19 @@ var errRatio = fmt.Errorf("unpacks to more than %d times its size", maxRatio)
 // take finds the form of the content and reads it, after taking off what it is
 // wrapped in. It returns what the content is if that is no dump, else "".
 func (f *source) take(wrappings int) (refused string) {
-	inside := ""
-	for ; wrappings < maxWrappings; wrappings++ {
+	inside, blank := "", ""
+	for wrappings < maxWrappings {
 		head, err := f.r.Peek(headSize)
 		if len(head) == 0 {
 			if err != nil && !errors.Is(err, io.EOF) {
 				return inside + shortError(err)
 			}
-			return inside + empty
+			return inside + cmp.Or(blank, empty)
+		}
+		if beforeText(head) > headSize/2 { // too little is seen of what follows
+			blank = describe(head)
+			f.skipToText()
+			continue
 		}
 		s := f.tell(head)
 		switch {
@@ -62,9 +68,42 @@ func (f *source) take(wrappings int) (refused string) {
 		if err := s.unwrap(f); err != nil {
 			return inside + shortError(err)
 		}
-		f.disk = nil
+		f.disk, f.offset, blank = nil, 0, ""
+		wrappings++
 	}
 	return fmt.Sprintf("wrapped more than %d times", maxWrappings)
+}
+
+// skipToText skips what may stand before a text, however much it is, and notes
+// the NULs.
+func (f *source) skipToText() {
+	from, nuls := int64(0), int64(0) // of the run of NULs that is being skipped
+	noted := func() {
+		if nuls > 0 {
+			f.notes.Merge(Note{Code: NULs, Count: 1, Bytes: nuls, Example: Place{File: f.path, Position: from}})
+			nuls = 0
+		}
+	}
+	defer noted()
+	for f.ctx.Err() == nil {
+		head, _ := f.r.Peek(headSize)
+		n := beforeText(head)
+		for i, c := range head[:n] {
+			if c != 0 {
+				noted()
+				continue
+			}
+			if nuls == 0 {
+				from = f.offset + int64(i)
+			}
+			nuls++
+		}
+		f.r.Discard(n)
+		f.offset += int64(n)
+		if n < len(head) || n == 0 {
+			return
+		}
+	}
 }
 
 func (f *source) close() {

@@ -380,3 +380,37 @@ func TestLengthsAndText(t *testing.T) {
 		}
 	}
 }
+
+// What log rotation and editors leave before a text is no part of it, however
+// much it is. NULs are noted.
+func TestBeforeText(t *testing.T) {
+	for name, test := range map[string]struct {
+		before string
+		nuls   Note
+	}{
+		"some NULs":               {strings.Repeat("\x00", 1000), Note{Count: 1, Bytes: 1000}},
+		"a head of NULs":          {strings.Repeat("\x00", headSize), Note{Count: 1, Bytes: headSize}},
+		"more NULs than a head":   {strings.Repeat("\x00", headSize+1), Note{Count: 1, Bytes: headSize + 1}},
+		"very many NULs":          {strings.Repeat("\x00", 20<<20), Note{Count: 1, Bytes: 20 << 20}},
+		"white space":             {strings.Repeat(" \n", headSize), Note{}},
+		"NULs in white space":     {strings.Repeat("\x00", 40_000) + strings.Repeat("\r\n", 40_000) + strings.Repeat("\x00", 40_000), Note{Count: 2, Bytes: 80_000}},
+		"a mark behind many NULs": {strings.Repeat("\x00", headSize-1) + string(bom), Note{Count: 1, Bytes: headSize - 1}},
+	} {
+		d := readText(t, test.before+three[0])
+		n := note(d, NULs)
+		n.Code, n.Example = "", Place{}
+		at := int64(len(test.before) + strings.Index(three[0], `{"traceId"`))
+		if d.Spans != 1 || n != test.nuls || d.Traces[0].Spans[0].Position != at {
+			t.Errorf("%s: %d spans, notes %+v, the first span %+v; want one at %d, and NULs %+v", name, d.Spans, d.Notes, d.Traces[0].Spans[0], at, test.nuls)
+		}
+	}
+	for name, content := range map[string]string{
+		"few NULs":  strings.Repeat("\x00", 5000),
+		"many NULs": strings.Repeat("\x00", 500_000),
+	} {
+		_, err := Read(t.Context(), []string{write(t, "x", []byte(content))}, keepAll)
+		if err == nil || !strings.HasSuffix(err.Error(), "/x: no known form, begins 00 00 00 00 00 00 00 00") {
+			t.Errorf("%s: error %v, want that they are no known form", name, err)
+		}
+	}
+}
