@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -412,5 +413,59 @@ func TestBeforeText(t *testing.T) {
 		if err == nil || !strings.HasSuffix(err.Error(), "/x: no known form, begins 00 00 00 00 00 00 00 00") {
 			t.Errorf("%s: error %v, want that they are no known form", name, err)
 		}
+	}
+}
+
+// A log need not begin with a whole line of its own: its lines are joined, and
+// what is none costs itself.
+func TestLogBegins(t *testing.T) {
+	text := strings.Join(three, "\n") + "\n"
+	want := readText(t, text)
+	for log, content := range map[string]string{
+		"CRI":            criOf(text, 1<<20),
+		"CRI, split":     strings.ReplaceAll(criOf(text, 100), "2026-11-29T23:27:26.000000001+00:00 stderr F {\"level\":\"info\"\n", ""),
+		"docker":         dockerOf(text, 1<<20),
+		"docker, split":  dockerOf(text, 100),
+		"docker, spaced": strings.ReplaceAll(dockerOf(text, 100), `","`, `", "`),
+	} {
+		first := content[:strings.IndexByte(content, '\n')+1]
+		for name, test := range map[string]struct {
+			before string
+			notes  []Code
+		}{
+			"a byte order mark":         {string(bom), nil},
+			"NULs":                      {strings.Repeat("\x00", 5), []Code{NULs}},
+			"NULs and the mark":         {strings.Repeat("\x00", 70_000) + string(bom), []Code{NULs}},
+			"so many that little shows": {strings.Repeat("\x00", headSize-100), []Code{NULs}},
+			"a blank line":              {"\n", nil},
+			"blank lines":               {" \r\n\n", nil},
+			"the name of the file":      {"==> /var/log/pods/x/0.log <==\n", []Code{Unreadable}},
+			"half a line":               {first[len(first)/2:], []Code{Unreadable}},
+			"the end of a line":         {first[len(first)-3:], []Code{Unreadable}},
+			"a line that breaks off":    {`{"log":"starti` + "\n", []Code{Unreadable}},
+		} {
+			if name == "the end of a line" && strings.HasPrefix(log, "CRI") {
+				continue // brackets are as good as nothing
+			}
+			got := readText(t, test.before+content)
+			if d := diff(want.Traces, got.Traces); d != "" {
+				t.Errorf("%s, %s first %s", log, name, d)
+			}
+			var codes []Code
+			for _, n := range got.Notes {
+				codes = append(codes, n.Code)
+				if n.Code == Unreadable && n.Bytes > int64(len(test.before)) {
+					t.Errorf("%s, %s first: note %+v, want at most the %d bytes before the log", log, name, n, len(test.before))
+				}
+			}
+			if !slices.Equal(codes, test.notes) {
+				t.Errorf("%s, %s first: notes %+v, want %v", log, name, got.Notes, test.notes)
+			}
+		}
+	}
+	// One broken line, and nothing else.
+	_, err := Read(t.Context(), []string{write(t, "x", []byte(`{"log":"{\"resourceSpans\":[`))}, keepAll)
+	if err == nil || strings.Contains(err.Error(), "wrapped") {
+		t.Errorf("a broken line: error %v, want what it is", err)
 	}
 }
