@@ -219,16 +219,22 @@ func (f *source) utf16Text() error {
 	if mark[0] == 0xfe {
 		order = binary.BigEndian
 	}
-	f.wrap(&utf16Reader{r: f.r, order: order})
+	f.wrap(&utf16Reader{source: f, r: f.r, order: order})
 	return nil
 }
 
 type utf16Reader struct {
+	*source
 	r     *bufio.Reader
 	order binary.ByteOrder
 	out   []byte // decoded and not read yet
 	room  []byte
+	given int64 // bytes decoded before room
+	err   error // behind room
 }
+
+// errHalfUnit is why UTF-16 ends too early.
+var errHalfUnit = errors.New("UTF-16 ends in the middle of two bytes")
 
 func (u *utf16Reader) Read(b []byte) (int, error) {
 	if len(u.out) == 0 {
@@ -242,16 +248,18 @@ func (u *utf16Reader) Read(b []byte) (int, error) {
 }
 
 // decode decodes what the reader has at hand. Half a surrogate pair becomes
-// U+FFFD; half a unit at the end is an error.
+// U+FFFD; half a unit at the end is noted, and is nothing.
 func (u *utf16Reader) decode() error {
+	u.given += int64(len(u.room))
 	u.room = u.room[:0]
-	for len(u.room) < headSize {
+	for len(u.room) < headSize && u.err == nil {
 		unit, err := u.next(0)
-		if err != nil {
-			if len(u.room) > 0 && errors.Is(err, io.EOF) {
-				break
-			}
-			return err
+		if errors.Is(err, errHalfUnit) {
+			u.cutShort(u.given+int64(len(u.room)), 1, err.Error())
+			err = io.EOF
+		}
+		if u.err = err; err != nil {
+			break
 		}
 		r := rune(unit)
 		if utf16.IsSurrogate(r) {
@@ -265,7 +273,9 @@ func (u *utf16Reader) decode() error {
 		u.r.Discard(2)
 		u.room = utf8.AppendRune(u.room, r)
 	}
-	u.out = u.room
+	if u.out = u.room; len(u.out) == 0 {
+		return u.err
+	}
 	return nil
 }
 
@@ -276,7 +286,7 @@ func (u *utf16Reader) next(skip int) (uint16, error) {
 		return u.order.Uint16(b[skip:]), nil
 	}
 	if len(b) > skip && errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
+		err = errHalfUnit
 	}
 	return 0, err
 }

@@ -469,3 +469,35 @@ func TestLogBegins(t *testing.T) {
 		t.Errorf("a broken line: error %v, want what it is", err)
 	}
 }
+
+// UTF-16 that ends in half of two bytes gives all that came before.
+func TestUTF16Cut(t *testing.T) {
+	line := three[0] + "\r\n"
+	n := 100_000 / len(line) // two heads
+	for order, with := range map[string]binary.AppendByteOrder{"little end first": binary.LittleEndian, "big end first": binary.BigEndian} {
+		text := utf16Of(strings.Repeat(line, n), with)
+		for name, test := range map[string]struct {
+			content   string
+			spans     int64
+			truncated Note // position and bytes of the last
+		}{
+			"the last byte":          {text[:len(text)-1], int64(n), Note{Count: 1, Bytes: 1, Example: Place{Position: int64(n*len(line) - 1)}}},
+			"in the middle of lines": {text[:2*len(line)*(n-1)+2+201], int64(n - 1), Note{Count: 2, Bytes: 101, Example: Place{Position: int64(len(line) * (n - 1))}}},
+			"one byte more":          {text + "\x00", int64(n), Note{Count: 1, Bytes: 1, Example: Place{Position: int64(n * len(line))}}},
+			"within a pair":          {text + utf16Of("\U0001F600", with)[2:5], int64(n), Note{Count: 1, Bytes: 1, Example: Place{Position: int64(n*len(line) + len("\uFFFD"))}}},
+			"one line":               {text[:2+2*len(line)-1], 1, Note{Count: 1, Bytes: 1, Example: Place{Position: int64(len(line) - 1)}}},
+			"whole":                  {text, int64(n), Note{}},
+		} {
+			d := readText(t, test.content)
+			got := note(d, Truncated)
+			got.Code, got.Text, got.Example.File = "", "", ""
+			if d.Files[0].Spans != test.spans || got != test.truncated {
+				t.Errorf("%s, %s: %d spans, truncated %+v; want %d, %+v", order, name, d.Files[0].Spans, got, test.spans, test.truncated)
+			}
+		}
+		_, err := Read(t.Context(), []string{write(t, "x", []byte(text[:3]))}, keepAll)
+		if err == nil || !strings.HasSuffix(err.Error(), "/x: in UTF-16: empty") {
+			t.Errorf("%s, half of the first: error %v, want that it is empty", order, err)
+		}
+	}
+}
