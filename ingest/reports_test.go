@@ -113,6 +113,11 @@ func TestFormDetails(t *testing.T) {
 			`{"traceID":"1","spanID":"2","operationName":"c","startTime":10,"duration":2,"processID":"p1","tags":[{"key":"error","type":"bool","value":false}]}`), "1/1 Q! 0-5000 a:p; 1/2 - 1000-3000 a:c"},
 		{"Jaeger protobuf, what is zero left out", `{"traceId":"AAAAAAAAAAAAAAAAAAAAAQ==","spanId":"AAAAAAAAAAE=","operationName":"n","startTime":"2026-11-29T23:27:24.5Z","duration":"0s","tags":[{"key":"error","vType":"BOOL"},{"key":"k"}],"process":{"serviceName":"w"}}`, "1/1 - 0-0 w:n"},
 
+		{"Jaeger protobuf, no duration", `{"traceId":"AAAAAAAAAAAAAAAAAAAAAQ==","spanId":"AAAAAAAAAAE=","operationName":"n","startTime":"2026-11-29T23:27:24.5Z","process":{"serviceName":"w"}}`, "1/1 - 0-0 w:n"},
+		{"Jaeger protobuf, a null duration, before the start", `{"traceId":"AAAAAAAAAAAAAAAAAAAAAQ==","spanId":"AAAAAAAAAAE=","operationName":"n","duration":null,"startTime":"2026-11-29T23:27:24.5Z","process":{"serviceName":"w"}}`, "1/1 - 0-0 w:n"},
+		{"Jaeger protobuf, neither time", `{"traceId":"AAAAAAAAAAAAAAAAAAAAAQ==","spanId":"AAAAAAAAAAE=","operationName":"n","process":{"serviceName":"w"}}`, "1/1 - 0-0 ?start ?end w:n; no-end; no-start"},
+		{"Jaeger, no duration", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","startTime":1795994844000000,"processID":"p1"}`), "1/1 - 0-0 ?end a:p; no-end"},
+
 		{"Zipkin, one id for both sides", `[{"traceId":"1","id":"2","parentId":"1","kind":"CLIENT","name":"n","timestamp":10,"duration":9,"localEndpoint":{"serviceName":"a"}},{"traceId":"1","id":"2","parentId":"1","kind":"SERVER","shared":true,"name":"n","timestamp":12,"duration":3,"localEndpoint":{"serviceName":"b"}}]`,
 			"1/2<1 C 0-9000 a:n; 1/2<1 S 2000-5000 b:n; orphan; root-missing"},
 		{"Zipkin, 0 is unset", `[{"traceId":"1","id":"1","kind":"PRODUCER","timestamp":10,"duration":0},{"traceId":"1","id":"2","timestamp":0,"duration":7}]`, "1/1 P 0-0 ?end :; 1/2 I 0-0 ?start ?end :; no-end; no-start"},
