@@ -6,12 +6,12 @@ import "bytes"
 // in between, as the lines of a structured logger do, such a text is told by what
 // is lost between the values.
 var consoles = []sign{
-	{name: "console of JavaScript", is: isInspect, refuse: "output of JavaScript's console exporter, which is cut by depth" + useOTLP},
-	{name: "console of C++", is: hasLine("trace_id      : "), refuse: "output of C++'s ostream exporter" + useOTLP},
-	{name: "console of .NET", is: hasLine("Activity.TraceId: "), refuse: "output of .NET's console exporter" + useOTLP},
-	{name: "console of Ruby", is: hasLine("#<struct OpenTelemetry::SDK::Trace::SpanData"), refuse: "output of Ruby's console exporter" + useOTLP},
-	{name: "debug exporter", is: hasLine("ResourceSpans #"), refuse: "output of the collector's debug exporter: use its file exporter"},
-	{name: "docker compose", is: isComposed, refuse: "JSON of several lines behind the prefixes of docker compose: write the log without them (docker compose logs --no-log-prefix)"},
+	{name: "console of JavaScript", is: text(isInspect), refuse: "output of JavaScript's console exporter, which is cut by depth" + useOTLP},
+	{name: "console of C++", is: text(hasLine("trace_id      : ")), refuse: "output of C++'s ostream exporter" + useOTLP},
+	{name: "console of .NET", is: text(hasLine("Activity.TraceId: ")), refuse: "output of .NET's console exporter" + useOTLP},
+	{name: "console of Ruby", is: text(hasLine("#<struct OpenTelemetry::SDK::Trace::SpanData")), refuse: "output of Ruby's console exporter" + useOTLP},
+	{name: "debug exporter", is: text(hasLine("ResourceSpans #")), refuse: "output of the collector's debug exporter: use its file exporter"},
+	{name: "docker compose", is: text(isComposed), refuse: "JSON of several lines behind the prefixes of docker compose: write the log without them (docker compose logs --no-log-prefix)"},
 }
 
 // isComposed takes values whose lines have the name of a container in front:

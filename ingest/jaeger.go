@@ -118,7 +118,7 @@ func (t *jsonText) jaegerDocument(o *object) {
 
 func (t *jsonText) jaegerFields(r *record) {
 	c := &t.jaeger.clock
-	id, name, lost := false, false, false
+	id, name, lost, proto := false, false, false, false
 	*c = clock{}
 	t.jaeger.process, t.jaeger.refs = nil, t.jaeger.refs[:0]
 	t.object(func(key []byte) {
@@ -138,7 +138,7 @@ func (t *jsonText) jaegerFields(r *record) {
 			name = true
 			r.span.Name = t.cache.get(t.text())
 		case "startTime":
-			c.start = t.jaegerTime()
+			c.start, proto = t.jaegerTime()
 		case "duration":
 			c.duration, c.lasts = t.jaegerDuration()
 		case "tags":
@@ -168,21 +168,23 @@ func (t *jsonText) jaegerFields(r *record) {
 		t.fail("a span without its process")
 	}
 	t.jaegerParent(r)
+	c.lasts = c.lasts || proto // that leaves out what is zero
 	start, end := c.times()
 	t.finish(r, start, end)
 }
 
-// jaegerTime reads microseconds, or RFC 3339.
-func (t *jsonText) jaegerTime() int64 {
+// jaegerTime reads microseconds, or RFC 3339, which is the spelling of protobuf.
+func (t *jsonText) jaegerTime() (v int64, proto bool) {
 	text := t.word()
 	v, ok := scaled(text, 3)
 	if !ok {
 		v, ok = instant(text)
+		proto = ok && len(text) > 0
 	}
 	if !ok {
 		t.fail("malformed startTime")
 	}
-	return v
+	return v, proto
 }
 
 // jaegerDuration reads microseconds, or a number with a unit.

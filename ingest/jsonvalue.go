@@ -106,7 +106,8 @@ func (t *jsonText) rereadValue(start int, s style, depth int) {
 
 // anyValue writes the text of an AnyValue to t.value from the index on, or
 // leaves that alone if the value says nothing. Of several members the last
-// wins, as in protobuf. A bare scalar is taken as it stands.
+// wins, as in protobuf, and a null is none: stores whose rows have a column a
+// member write all of them. A bare scalar is taken as it stands.
 func (t *jsonText) anyValue(from int, s style, depth int) {
 	switch t.peek() {
 	case '{':
@@ -126,6 +127,10 @@ func (t *jsonText) anyValue(from int, s style, depth int) {
 	t.pos++
 	for first := true; t.more('}', first); first = false {
 		kind := string(t.key()) // does not escape: no allocation
+		if t.why == "" && t.peek() == 'n' {
+			t.null()
+			continue
+		}
 		switch kind {
 		case "stringValue", "string_value", "intValue", "int_value", "doubleValue", "double_value",
 			"boolValue", "bool_value", "bytesValue", "bytes_value", "arrayValue", "array_value",

@@ -25,10 +25,21 @@ type logLine struct {
 // isCRI takes the log of a Kubernetes container:
 //
 //	2026-11-29T23:27:26.000000000Z stdout F {"resourceSpans":…
-func isCRI(head []byte) bool {
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	_, ok := parseCRI(line)
-	return ok
+func isCRI(head []byte) bool { return hasLogLine(head, "", parseCRI) }
+
+// hasLogLine reports whether a line of the head is one of the log and begins
+// so. The first may be cut, or broken, or what a tool says of the file.
+func hasLogLine(head []byte, begin string, parse func([]byte) (logLine, bool)) bool {
+	for len(head) > 0 {
+		line, rest, _ := bytes.Cut(head, []byte("\n"))
+		if bytes.HasPrefix(line, []byte(begin)) {
+			if _, ok := parse(line); ok {
+				return true
+			}
+		}
+		head = rest
+	}
+	return false
 }
 
 // parseCRI reads "time stream tags text", where the first of the tags, which
@@ -50,7 +61,10 @@ func parseCRI(line []byte) (logLine, bool) {
 // isDocker takes the file of Docker's json-file driver:
 //
 //	{"log":"{\"resourceSpans\":…\n","stream":"stdout","time":"…"}
-func isDocker(head []byte) bool { return bytes.HasPrefix(head, []byte(`{"log":"`)) }
+//
+// A line that is longer than the head is no part of one: a shipper wrote it, and
+// it is read as any other object (logObject).
+func isDocker(head []byte) bool { return hasLogLine(head, `{"log":"`, parseDocker) }
 
 // parseDocker reads a line of json-file. A part is a text without a line feed.
 func parseDocker(line []byte) (l logLine, ok bool) {
@@ -80,11 +94,13 @@ func parseDocker(line []byte) (l logLine, ok bool) {
 }
 
 func (f *source) uncri() error {
+	f.skipToText()
 	f.wrap(&logReader{r: f.r, parse: parseCRI})
 	return nil
 }
 
 func (f *source) undocker() error {
+	f.skipToText()
 	f.wrap(&logReader{r: f.r, parse: parseDocker})
 	return nil
 }

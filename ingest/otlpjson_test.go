@@ -207,6 +207,48 @@ func TestJSONValues(t *testing.T) {
 	}
 }
 
+// A null is no member: it undoes none, wherever it stands.
+func TestJSONNullMembers(t *testing.T) {
+	members := map[string]string{
+		`"stringValue":"shop"`:                          `shop`,
+		`"intValue":"5"`:                                `5`,
+		`"doubleValue":2.5`:                             `2.5`,
+		`"boolValue":true`:                              `true`,
+		`"bytesValue":"AQIDBA=="`:                       `AQIDBA==`,
+		`"arrayValue":{"values":[{"stringValue":"a"}]}`: `a`,
+		`"kvlistValue":{"values":[{"key":"a","value":{"intValue":1}}]}`: `{"a":1}`,
+		`"newValue":7`: ``,
+	}
+	nulls := ""
+	for _, name := range []string{"stringValue", "intValue", "doubleValue", "boolValue", "bytesValue", "arrayValue", "kvlistValue", "stringValueStrindex"} {
+		nulls += `"` + name + `":null,"` + strings.Replace(name, "Value", "_value", 1) + `" : null,`
+	}
+	nulls += `"newValue":null`
+	for member, want := range members {
+		for _, value := range []string{"{" + member + "," + nulls + "}", "{" + nulls + "," + member + "}", "{" + nulls + "," + member + "," + nulls + "}"} {
+			quoted := want
+			switch {
+			case want == "":
+				quoted = "null"
+			case member[1:6] == "array":
+				quoted = `["a"]`
+			case want == "shop" || member[1:6] == "bytes":
+				quoted = `"` + want + `"`
+			}
+			for text, want := range map[string]string{
+				value: want,
+				`{"kvlistValue":{"values":[{"key":"k","value":` + value + `}]}}`:                           `{"k":` + quoted + `}`,
+				`{"arrayValue":{"values":[{"arrayValue":{"values":[` + value + `]}}]},"kvlistValue":null}`: `[` + quoted + `]`,
+			} {
+				r, ok := oneSpan(t, `"attributes":[{"key":"k","value":`+text+`}]`)
+				if diff := cmp.Diff([]Attr{{"k", want}}, r.span.Attrs); !ok || diff != "" {
+					t.Errorf("%s (-want +got):\n%s", text, diff)
+				}
+			}
+		}
+	}
+}
+
 func TestKeep(t *testing.T) {
 	attrs := `[{"key":"b.2","value":{"intValue":2}},{"key":"a","value":{"intValue":1}},{"key":"b.1","value":{"intValue":1}},` +
 		`{"key":"a","value":{"intValue":3}},{"key":"c","value":{"intValue":1}},{"key":"service.name","value":{"stringValue":"s"}}]`

@@ -13,11 +13,13 @@ type protoBytes struct {
 	byPdata bool // whole ResourceSpans go to pdata
 
 	deferred [][2]int // scopes under the old number, see resourceSpans
+	other    bool     // the ResourceSpans being read has been told to hold another signal
 }
 
 // Field numbers of opentelemetry/proto/trace/v1, common/v1 and resource/v1.
 const (
 	fieldResourceSpans = 1 // TracesData
+	fieldDictionary    = 2 // ProfilesData
 
 	fieldResource  = 1 // ResourceSpans
 	fieldScopes    = 2
@@ -86,7 +88,7 @@ func (p *protoBytes) decode(buf []byte, base int64, cut bool) (why string, from,
 			if f.wire != wireLength {
 				return "wrong wire type", base + int64(at), base + int64(len(buf))
 			}
-			if p.byPdata {
+			if p.byPdata && !holdsOther(buf[f.from:f.to]) {
 				if why := p.pdataField(buf[at:end], base+int64(at)); why != "" {
 					p.unreadable(base+int64(at), int64(end-at), why)
 				}
@@ -110,7 +112,7 @@ func (p *protoBytes) decode(buf []byte, base int64, cut bool) (why string, from,
 func (p *protoBytes) resourceSpans(buf []byte, index int, cut bool) (why string, kept int) {
 	from := len(p.records)
 	p.owner.reset()
-	p.deferred = p.deferred[:0]
+	p.deferred, p.other = p.deferred[:0], false
 	owned, scopes := false, 0
 	kept = index
 	at := 0
@@ -217,7 +219,11 @@ func (p *protoBytes) scopeSpans(buf []byte, index int) (why string, kept int) {
 			at := p.base + int64(index+f.from)
 			if bad := p.spanMessage(buf[f.from:f.to], at); bad != "" {
 				p.drop()
-				p.unreadable(at, int64(f.to-f.from), bad)
+				if isOtherSignal(buf[f.from:f.to]) {
+					p.noteOther(at)
+				} else {
+					p.unreadable(at, int64(f.to-f.from), bad)
+				}
 			}
 			kept = index + end
 		}
@@ -262,6 +268,7 @@ var spanWires = [16]wire{
 func (p *protoBytes) spanMessage(buf []byte, position int64) (why string) {
 	r := p.start(position)
 	var start, end uint64
+	asked := false // whether it is another signal, for a malformed id: once, however many
 	for at := 0; at < len(buf); {
 		if to := p.usualField(buf, at, r, &start, &end); to > at {
 			at = to
@@ -279,10 +286,18 @@ func (p *protoBytes) spanMessage(buf []byte, position int64) (why string) {
 			if why := p.keyValue(buf[f.from:f.to], false); why != "" {
 				return why
 			}
-		case fieldTraceID:
-			p.id(r.trace[:], buf[f.from:f.to], position)
-		case fieldSpanID:
-			p.id(r.span.ID[:], buf[f.from:f.to], position)
+		case fieldTraceID, fieldSpanID:
+			dst := r.trace[:]
+			if f.number == fieldSpanID {
+				dst = r.span.ID[:]
+			}
+			if n := f.to - f.from; n != 0 && n != len(dst) && !asked {
+				if isOtherSignal(buf) {
+					return anotherSignal
+				}
+				asked = true
+			}
+			p.id(dst, buf[f.from:f.to], position)
 		case fieldParentID:
 			if n := f.to - f.from; n != 0 && n != len(SpanID{}) {
 				return "malformed parent span id" // as good as none it would make a root
@@ -317,6 +332,9 @@ func (p *protoBytes) spanMessage(buf []byte, position int64) (why string) {
 			}
 		}
 		at = after
+	}
+	if start == 0 && end == 0 && isOtherSignal(buf) {
+		return anotherSignal
 	}
 	p.finish(r, start, end)
 	return ""

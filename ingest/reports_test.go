@@ -113,6 +113,11 @@ func TestFormDetails(t *testing.T) {
 			`{"traceID":"1","spanID":"2","operationName":"c","startTime":10,"duration":2,"processID":"p1","tags":[{"key":"error","type":"bool","value":false}]}`), "1/1 Q! 0-5000 a:p; 1/2 - 1000-3000 a:c"},
 		{"Jaeger protobuf, what is zero left out", `{"traceId":"AAAAAAAAAAAAAAAAAAAAAQ==","spanId":"AAAAAAAAAAE=","operationName":"n","startTime":"2026-11-29T23:27:24.5Z","duration":"0s","tags":[{"key":"error","vType":"BOOL"},{"key":"k"}],"process":{"serviceName":"w"}}`, "1/1 - 0-0 w:n"},
 
+		{"Jaeger protobuf, no duration", `{"traceId":"AAAAAAAAAAAAAAAAAAAAAQ==","spanId":"AAAAAAAAAAE=","operationName":"n","startTime":"2026-11-29T23:27:24.5Z","process":{"serviceName":"w"}}`, "1/1 - 0-0 w:n"},
+		{"Jaeger protobuf, a null duration, before the start", `{"traceId":"AAAAAAAAAAAAAAAAAAAAAQ==","spanId":"AAAAAAAAAAE=","operationName":"n","duration":null,"startTime":"2026-11-29T23:27:24.5Z","process":{"serviceName":"w"}}`, "1/1 - 0-0 w:n"},
+		{"Jaeger protobuf, neither time", `{"traceId":"AAAAAAAAAAAAAAAAAAAAAQ==","spanId":"AAAAAAAAAAE=","operationName":"n","process":{"serviceName":"w"}}`, "1/1 - 0-0 ?start ?end w:n; no-end; no-start"},
+		{"Jaeger, no duration", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","startTime":1795994844000000,"processID":"p1"}`), "1/1 - 0-0 ?end a:p; no-end"},
+
 		{"Zipkin, one id for both sides", `[{"traceId":"1","id":"2","parentId":"1","kind":"CLIENT","name":"n","timestamp":10,"duration":9,"localEndpoint":{"serviceName":"a"}},{"traceId":"1","id":"2","parentId":"1","kind":"SERVER","shared":true,"name":"n","timestamp":12,"duration":3,"localEndpoint":{"serviceName":"b"}}]`,
 			"1/2<1 C 0-9000 a:n; 1/2<1 S 2000-5000 b:n; orphan; root-missing"},
 		{"Zipkin, 0 is unset", `[{"traceId":"1","id":"1","kind":"PRODUCER","timestamp":10,"duration":0},{"traceId":"1","id":"2","timestamp":0,"duration":7}]`, "1/1 P 0-0 ?end :; 1/2 I 0-0 ?start ?end :; no-end; no-start"},
@@ -209,11 +214,14 @@ func TestRefusals(t *testing.T) {
 		`{"level":"info","ts":1.7,"msg":"ResourceSpans #0\nResource SchemaURL: \nScopeSpans #0\n","kind":"exporter"}`:                                        "output of the collector's debug exporter: use its file exporter",
 		"Activity.TraceId:            404ddff248b8f9a9b21e347d68d2640e\nActivity.SpanId:  035858bc3c168885":                                                  "output of .NET's console exporter",
 		"Resource SchemaURL: \nScopeSpans #0\nResourceSpans #0\n":                                                                                            "output of the collector's debug exporter",
-		"TraceID;SpanID;Name\n1;2;3\n":                                               "a table (CSV)",
-		"  <html><body>login</body></html>":                                          "an HTML page",
-		`{"traceId":"1","id":"2","name":"n","kind":0,"timestamp":1,"attributes":{}}`: "a span of JavaScript's console exporter",
-		`{"traceId":"1","spanId":"2","startTimeUnixNano":"1"}`:                       "an OTLP span without its resource",
-		strings.Repeat(`{"data":[`, 9) + strings.Repeat(`]}`, 9):                     "too many envelopes in each other",
+		"TraceID;SpanID;Name\n1;2;3\n":                                                   "a table (CSV)",
+		"  <html><body>login</body></html>":                                              "an HTML page",
+		`{"traceId":"1","id":"2","name":"n","kind":0,"timestamp":1,"attributes":{}}`:     "a span of JavaScript's console exporter",
+		`{"traceId":"1","spanId":"2","startTimeUnixNano":"1"}`:                           "an OTLP span without its resource",
+		strings.Repeat(`{"data":[`, 9) + strings.Repeat(`]}`, 9):                         "too many envelopes in each other",
+		"\xef\xbb\xbfversion https://git-lfs.github.com/spec/v1\n":                       "a git-lfs pointer",
+		"\xef\xbb\xbfActivity.TraceId:            404ddff248b8f9a9b21e347d68d2640e\n":    "output of .NET's console exporter",
+		strings.Repeat("\x00", 100_000) + "version https://git-lfs.github.com/spec/v1\n": "a git-lfs pointer",
 	} {
 		o := keepAll
 		o.Stdin = strings.NewReader(text)

@@ -44,7 +44,7 @@ var signs = slices.Concat([]sign{
 	{name: "length-prefixed OTLP", is: isChain, read: (*source).readChain},
 	{name: "Jaeger protobuf", is: isJaegerSpan, read: (*source).readJaegerSpans},
 	{name: "Jaeger batch", is: isJaegerBatch, read: (*source).readJaegerBatch},
-	// Text, and what says by its first bytes that it is none of ours.
+	// What says by its first bytes that it is none of ours.
 	{name: "UTF-16", is: isUTF16, unwrap: (*source).utf16Text},
 	{name: "Parquet", is: prefix("PAR1"), refuse: "a Parquet file: export it as JSON lines"},
 	{name: "Avro", is: prefix("Obj\x01"), refuse: "an Avro file: export its records as JSON lines"},
@@ -52,19 +52,44 @@ var signs = slices.Concat([]sign{
 	{name: "SQLite", is: prefix("SQLite format 3\x00"), refuse: "a database of SQLite: export its spans as OTLP or JSON lines"},
 	{name: "STEF", is: prefix("STEF"), refuse: "a STEF file: convert it to OTLP"},
 	{name: "OTAP", is: isArrow, refuse: "OTAP or other Arrow data: let a collector receive it and write OTLP"},
-	{name: "git-lfs", is: prefix("version https://git-lfs"), refuse: "a git-lfs pointer, not the file: run git lfs pull"},
-	{name: "HTML", is: isHTML, refuse: "an HTML page, not a dump: was the download refused?"},
-	{name: "docker", is: isDocker, unwrap: (*source).undocker},
-	{name: "CRI", is: isCRI, unwrap: (*source).uncri},
+	// Text, whatever lies before it.
+	{name: "git-lfs", is: text(prefix("version https://git-lfs")), refuse: "a git-lfs pointer, not the file: run git lfs pull"},
+	{name: "HTML", is: text(isHTML), refuse: "an HTML page, not a dump: was the download refused?"},
+	{name: "docker", is: text(isDocker), unwrap: (*source).undocker},
+	{name: "CRI", is: text(isCRI), unwrap: (*source).uncri},
 }, consoles, []sign{
-	{name: "CSV", is: isCSV, refuse: "a table (CSV), whose columns have no fixed meaning: export OTLP, or JSON lines with the columns' usual names"},
-	{name: "JSON", is: isText, read: (*source).readText},
+	{name: "CSV", is: text(isCSV), refuse: "a table (CSV), whose columns have no fixed meaning: export OTLP, or JSON lines with the columns' usual names"},
+	{name: "JSON", is: text(isText), read: (*source).readText},
 })
 
 const useOTLP = ": export OTLP instead, to a collector's file exporter"
 
 func prefix(magic string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
+}
+
+// text returns a test for what begins behind what may stand before a text.
+func text(is func([]byte) bool) func([]byte) bool {
+	return func(head []byte) bool { return is(head[beforeText(head):]) }
+}
+
+// beforeText returns how many bytes at the beginning say nothing: byte order
+// marks, white space, and the NULs of log rotation.
+func beforeText(b []byte) int {
+	for at := 0; ; {
+		switch {
+		case at < len(b) && isBlank(b[at]):
+			at++
+		case bytes.HasPrefix(b[at:], bom):
+			at += len(bom)
+		default:
+			return at
+		}
+	}
+}
+
+func isBlank(c byte) bool {
+	return c == 0 || c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == recordSeparator
 }
 
 // tell returns the first sign that fits, nil if none does.
@@ -93,7 +118,7 @@ func isUTF16(head []byte) bool {
 }
 
 func isHTML(head []byte) bool {
-	head = bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head, bom), " \t\r\n"))
+	head = bytes.ToLower(head[:min(len(head), 16)])
 	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html")) || bytes.HasPrefix(head, []byte("<?xml"))
 }
 
@@ -145,7 +170,7 @@ func hasLine(text string) func([]byte) bool {
 // that of a trace. A sentence may look like that: then the next line has fewer
 // columns, and JSON begins further down.
 func isCSV(head []byte) bool {
-	line, rest, _ := bytes.Cut(bytes.TrimPrefix(head, bom), []byte("\n"))
+	line, rest, _ := bytes.Cut(head, []byte("\n"))
 	if bytes.ContainsAny(line, "{}[]:") || !bytes.Contains(bytes.ToLower(line), []byte("trace")) {
 		return false
 	}
@@ -174,7 +199,6 @@ func startOfObject(line []byte) int {
 // a line that rotation cut. The message for text without any JSON comes from
 // the reader.
 func isText(head []byte) bool {
-	head = bytes.TrimLeft(bytes.TrimPrefix(head, bom), "\x00 \t\r\n\x1e")
 	if len(head) > 0 && (head[0] == '{' || head[0] == '[') {
 		return true
 	}
@@ -193,10 +217,11 @@ func isBare(head []byte) bool {
 }
 
 // likeTraces reports whether b is a TracesData, or the beginning of one if more
-// may follow.
+// may follow. Those of other signals look the same; profiles have a dictionary
+// beside them.
 func likeTraces(b []byte, more bool) bool {
 	return likeMessage(b, more, func(number int32, b []byte, more bool) bool {
-		return number == fieldResourceSpans && likeMessage(b, more, func(number int32, _ []byte, _ bool) bool {
+		return number == fieldDictionary || number == fieldResourceSpans && likeMessage(b, more, func(number int32, _ []byte, _ bool) bool {
 			return number <= 3 || number == fieldOldScopes
 		})
 	})

@@ -290,6 +290,13 @@ func (f *source) skipped(from int64, why string) {
 	}
 }
 
+// cutShort notes that n bytes at the offset, the last, are of no use because of
+// why.
+func (f *source) cutShort(at, n int64, why string) {
+	f.notes.Merge(Note{Code: Truncated, Count: 1, Bytes: n, Text: why, Example: Place{File: f.path, Position: at}})
+	f.found[f.index].add(found{odd: oddText(at, why), oddAt: at})
+}
+
 // readBare reads the fields of one long message.
 func (f *source) readBare() {
 	base := f.offset

@@ -34,7 +34,7 @@ var errRatio = fmt.Errorf("unpacks to more than %d times its size", maxRatio)
 // wrapped in. It returns what the content is if that is no dump, else "".
 func (f *source) take(wrappings int) (refused string) {
 	inside := ""
-	for ; wrappings < maxWrappings; wrappings++ {
+	for wrappings < maxWrappings {
 		head, err := f.r.Peek(headSize)
 		if len(head) == 0 {
 			if err != nil && !errors.Is(err, io.EOF) {
@@ -42,18 +42,14 @@ func (f *source) take(wrappings int) (refused string) {
 			}
 			return inside + empty
 		}
-		blank := isBlank(head)
-		if blank && errors.Is(err, io.EOF) {
-			return inside + empty
+		if n := beforeText(head); n == len(head) || n > headSize/2 { // nothing is seen of what follows, or too little
+			f.skipToText()
+			continue
 		}
 		s := f.tell(head)
 		switch {
 		case s == nil:
-			refused = describe(head)
-			if blank && f.isBlank() {
-				refused = empty
-			}
-			return inside + refused
+			return inside + describe(head)
 		case s.refuse != "":
 			return inside + s.refuse
 		case s.read != nil:
@@ -70,25 +66,41 @@ func (f *source) take(wrappings int) (refused string) {
 		if err := s.unwrap(f); err != nil {
 			return inside + shortError(err)
 		}
-		f.disk = nil
+		f.disk, f.offset = nil, 0
+		wrappings++
 	}
 	return fmt.Sprintf("wrapped more than %d times", maxWrappings)
 }
 
-// isBlank reports whether the bytes are white space and NULs, with a byte order
-// mark in front or not.
-func isBlank(b []byte) bool {
-	return len(bytes.TrimLeft(bytes.TrimPrefix(b, bom), "\x00 \t\r\n\f")) == 0
-}
-
-// isBlank reports whether nothing else is in the content, which it reads.
-func (f *source) isBlank() bool {
-	for {
-		head, err := f.r.Peek(headSize)
-		if !isBlank(head) || err != nil {
-			return isBlank(head) && errors.Is(err, io.EOF)
+// skipToText skips what may stand before a text, however much it is, and notes
+// the NULs.
+func (f *source) skipToText() {
+	from, nuls := int64(0), int64(0) // of the run of NULs that is being skipped
+	noted := func() {
+		if nuls > 0 {
+			f.notes.Merge(Note{Code: NULs, Count: 1, Bytes: nuls, Example: Place{File: f.path, Position: from}})
+			nuls = 0
 		}
-		f.r.Discard(len(head))
+	}
+	defer noted()
+	for f.ctx.Err() == nil {
+		head, _ := f.r.Peek(headSize)
+		n := beforeText(head)
+		for i, c := range head[:n] {
+			if c != 0 {
+				noted()
+				continue
+			}
+			if nuls == 0 {
+				from = f.offset + int64(i)
+			}
+			nuls++
+		}
+		f.r.Discard(n)
+		f.offset += int64(n)
+		if n < len(head) || n == 0 {
+			return
+		}
 	}
 }
 
@@ -205,16 +217,22 @@ func (f *source) utf16Text() error {
 	if mark[0] == 0xfe {
 		order = binary.BigEndian
 	}
-	f.wrap(&utf16Reader{r: f.r, order: order})
+	f.wrap(&utf16Reader{source: f, r: f.r, order: order})
 	return nil
 }
 
 type utf16Reader struct {
+	*source
 	r     *bufio.Reader
 	order binary.ByteOrder
 	out   []byte // decoded and not read yet
 	room  []byte
+	given int64 // bytes decoded before room
+	err   error // behind room
 }
+
+// errHalfUnit is why UTF-16 ends too early.
+var errHalfUnit = errors.New("UTF-16 ends in the middle of two bytes")
 
 func (u *utf16Reader) Read(b []byte) (int, error) {
 	if len(u.out) == 0 {
@@ -228,16 +246,18 @@ func (u *utf16Reader) Read(b []byte) (int, error) {
 }
 
 // decode decodes what the reader has at hand. Half a surrogate pair becomes
-// U+FFFD; half a unit at the end is an error.
+// U+FFFD; half a unit at the end is noted, and is nothing.
 func (u *utf16Reader) decode() error {
+	u.given += int64(len(u.room))
 	u.room = u.room[:0]
-	for len(u.room) < headSize {
+	for len(u.room) < headSize && u.err == nil {
 		unit, err := u.next(0)
-		if err != nil {
-			if len(u.room) > 0 && errors.Is(err, io.EOF) {
-				break
-			}
-			return err
+		if errors.Is(err, errHalfUnit) {
+			u.cutShort(u.given+int64(len(u.room)), 1, err.Error())
+			err = io.EOF
+		}
+		if u.err = err; err != nil {
+			break
 		}
 		r := rune(unit)
 		if utf16.IsSurrogate(r) {
@@ -251,7 +271,9 @@ func (u *utf16Reader) decode() error {
 		u.r.Discard(2)
 		u.room = utf8.AppendRune(u.room, r)
 	}
-	u.out = u.room
+	if u.out = u.room; len(u.out) == 0 {
+		return u.err
+	}
 	return nil
 }
 
@@ -262,7 +284,7 @@ func (u *utf16Reader) next(skip int) (uint16, error) {
 		return u.order.Uint16(b[skip:]), nil
 	}
 	if len(b) > skip && errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
+		err = errHalfUnit
 	}
 	return 0, err
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -380,6 +381,117 @@ func TestLengthsAndText(t *testing.T) {
 	} {
 		if d := readText(t, content); d.Spans == 0 || len(d.Notes) > 0 && d.Notes[0].Code == Unreadable {
 			t.Errorf("%s: %d spans, notes %+v", name, d.Spans, d.Notes)
+		}
+	}
+}
+
+// What log rotation and editors leave before a text is no part of it, however
+// much it is. NULs are noted.
+func TestBeforeText(t *testing.T) {
+	for name, test := range map[string]struct {
+		before string
+		nuls   Note
+	}{
+		"some NULs":               {strings.Repeat("\x00", 1000), Note{Count: 1, Bytes: 1000}},
+		"a head of NULs":          {strings.Repeat("\x00", headSize), Note{Count: 1, Bytes: headSize}},
+		"more NULs than a head":   {strings.Repeat("\x00", headSize+1), Note{Count: 1, Bytes: headSize + 1}},
+		"very many NULs":          {strings.Repeat("\x00", 20<<20), Note{Count: 1, Bytes: 20 << 20}},
+		"white space":             {strings.Repeat(" \n", headSize), Note{}},
+		"NULs in white space":     {strings.Repeat("\x00", 40_000) + strings.Repeat("\r\n", 40_000) + strings.Repeat("\x00", 40_000), Note{Count: 2, Bytes: 80_000}},
+		"a mark behind many NULs": {strings.Repeat("\x00", headSize-1) + string(bom), Note{Count: 1, Bytes: headSize - 1}},
+	} {
+		d := readText(t, test.before+three[0])
+		n := note(d, NULs)
+		n.Code, n.Example = "", Place{}
+		at := int64(len(test.before) + strings.Index(three[0], `{"traceId"`))
+		if d.Spans != 1 || n != test.nuls || d.Traces[0].Spans[0].Position != at {
+			t.Errorf("%s: %d spans, notes %+v, the first span %+v; want one at %d, and NULs %+v", name, d.Spans, d.Notes, d.Traces[0].Spans[0], at, test.nuls)
+		}
+	}
+}
+
+// A log need not begin with a whole line of its own: its lines are joined, and
+// what is none costs itself.
+func TestLogBegins(t *testing.T) {
+	text := strings.Join(three, "\n") + "\n"
+	want := readText(t, text)
+	for log, content := range map[string]string{
+		"CRI":            criOf(text, 1<<20),
+		"CRI, split":     strings.ReplaceAll(criOf(text, 100), "2026-11-29T23:27:26.000000001+00:00 stderr F {\"level\":\"info\"\n", ""),
+		"docker":         dockerOf(text, 1<<20),
+		"docker, split":  dockerOf(text, 100),
+		"docker, spaced": strings.ReplaceAll(dockerOf(text, 100), `","`, `", "`),
+	} {
+		first := content[:strings.IndexByte(content, '\n')+1]
+		for name, test := range map[string]struct {
+			before string
+			notes  []Code
+		}{
+			"a byte order mark":         {string(bom), nil},
+			"NULs":                      {strings.Repeat("\x00", 5), []Code{NULs}},
+			"NULs and the mark":         {strings.Repeat("\x00", 70_000) + string(bom), []Code{NULs}},
+			"so many that little shows": {strings.Repeat("\x00", headSize-100), []Code{NULs}},
+			"a blank line":              {"\n", nil},
+			"blank lines":               {" \r\n\n", nil},
+			"the name of the file":      {"==> /var/log/pods/x/0.log <==\n", []Code{Unreadable}},
+			"half a line":               {first[len(first)/2:], []Code{Unreadable}},
+			"the end of a line":         {first[len(first)-3:], []Code{Unreadable}},
+			"a line that breaks off":    {`{"log":"starti` + "\n", []Code{Unreadable}},
+		} {
+			if name == "the end of a line" && strings.HasPrefix(log, "CRI") {
+				continue // brackets are as good as nothing
+			}
+			got := readText(t, test.before+content)
+			if d := diff(want.Traces, got.Traces); d != "" {
+				t.Errorf("%s, %s first %s", log, name, d)
+			}
+			var codes []Code
+			for _, n := range got.Notes {
+				codes = append(codes, n.Code)
+				if n.Code == Unreadable && n.Bytes > int64(len(test.before)) {
+					t.Errorf("%s, %s first: note %+v, want at most the %d bytes before the log", log, name, n, len(test.before))
+				}
+			}
+			if !slices.Equal(codes, test.notes) {
+				t.Errorf("%s, %s first: notes %+v, want %v", log, name, got.Notes, test.notes)
+			}
+		}
+	}
+	// One broken line, and nothing else.
+	_, err := Read(t.Context(), []string{write(t, "x", []byte(`{"log":"{\"resourceSpans\":[`))}, keepAll)
+	if err == nil || strings.Contains(err.Error(), "wrapped") {
+		t.Errorf("a broken line: error %v, want what it is", err)
+	}
+}
+
+// UTF-16 that ends in half of two bytes gives all that came before.
+func TestUTF16Cut(t *testing.T) {
+	line := three[0] + "\r\n"
+	n := 100_000 / len(line) // two heads
+	for order, with := range map[string]binary.AppendByteOrder{"little end first": binary.LittleEndian, "big end first": binary.BigEndian} {
+		text := utf16Of(strings.Repeat(line, n), with)
+		for name, test := range map[string]struct {
+			content   string
+			spans     int64
+			truncated Note // position and bytes of the last
+		}{
+			"the last byte":          {text[:len(text)-1], int64(n), Note{Count: 1, Bytes: 1, Example: Place{Position: int64(n*len(line) - 1)}}},
+			"in the middle of lines": {text[:2*len(line)*(n-1)+2+201], int64(n - 1), Note{Count: 2, Bytes: 101, Example: Place{Position: int64(len(line) * (n - 1))}}},
+			"one byte more":          {text + "\x00", int64(n), Note{Count: 1, Bytes: 1, Example: Place{Position: int64(n * len(line))}}},
+			"within a pair":          {text + utf16Of("\U0001F600", with)[2:5], int64(n), Note{Count: 1, Bytes: 1, Example: Place{Position: int64(n*len(line) + len("\uFFFD"))}}},
+			"one line":               {text[:2+2*len(line)-1], 1, Note{Count: 1, Bytes: 1, Example: Place{Position: int64(len(line) - 1)}}},
+			"whole":                  {text, int64(n), Note{}},
+		} {
+			d := readText(t, test.content)
+			got := note(d, Truncated)
+			got.Code, got.Text, got.Example.File = "", "", ""
+			if d.Files[0].Spans != test.spans || got != test.truncated {
+				t.Errorf("%s, %s: %d spans, truncated %+v; want %d, %+v", order, name, d.Files[0].Spans, got, test.spans, test.truncated)
+			}
+		}
+		_, err := Read(t.Context(), []string{write(t, "x", []byte(text[:3]))}, keepAll)
+		if err == nil || !strings.HasSuffix(err.Error(), "/x: in UTF-16: empty") {
+			t.Errorf("%s, half of the first: error %v, want that it is empty", order, err)
 		}
 	}
 }
