@@ -20,7 +20,7 @@ const (
 	RaiseTimeout  AdviceCode = "raise-timeout"  // From cuts what would have come in time
 	DeriveTimeout AdviceCode = "derive-timeout" // a fixed timeout is longer than what is left
 	SkipCalls     AdviceCode = "skip-calls"     // make no call whose computed timeout is below To
-	FitDeadline   AdviceCode = "fit-deadline"   // the deadline leaves less than the minimum, To
+	FitDeadline   AdviceCode = "fit-deadline"   // the deadline leaves less than the minimum, To, as a rule
 	PassDeadline  AdviceCode = "pass-deadline"  // callees do not know the deadline, or another
 	StopWork      AdviceCode = "stop-work"      // pass on that the caller has left
 	GiveUp        AdviceCode = "give-up"        // end at the deadline

@@ -148,7 +148,7 @@ var adviceReason = map[analyze.AdviceCode]string{
 	analyze.RaiseTimeout:  "calls are cut whose answer would have come in time",
 	analyze.DeriveTimeout: "its own timeout is longer than what is left of the deadline",
 	analyze.SkipCalls:     "what the deadline left them, less the reserve, was below the minimum",
-	analyze.FitDeadline:   "the deadline leaves less than the minimum: not one call could be made by the rule",
+	analyze.FitDeadline:   "in half of the requests, or more, the deadline leaves less than the minimum",
 	analyze.PassDeadline:  "callees do not know the deadline, or were promised more time than was left",
 	analyze.StopWork:      "work runs on for nobody",
 	analyze.GiveUp:        "work runs on after the deadline: an answer after it is worth nothing",

@@ -158,6 +158,7 @@ func replayedCallsSection(d *document, r *analyze.ReplayReport, o Options) {
 	if slices.Contains(r.Warnings, analyze.LoadNotModelled) {
 		t.columns[2].notes = []int{t.foot(warningText(analyze.LoadNotModelled))}
 	}
+	t.columns[4].notes = []int{t.foot("calls that ended so; a report of analyze counts attempts")}
 	multiplied := slices.ContainsFunc(r.Dependencies, func(d analyze.ReplayDependency) bool { return d.Bottom > 1 })
 	if multiplied {
 		t.column(column{head: "at bottom", notes: []int{t.foot("up to so many attempts of it for one top request, by the policy")}})
