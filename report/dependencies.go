@@ -41,7 +41,7 @@ func dependenciesSection(d *document, r *analyze.Report, o Options) {
 		w.place(analyze.ConnectInRead)                                                                                    // these latencies are of whole attempts; the table of times says it
 		cells := []cell{{line: say(count(dep.Calls))}, {line: say(count(dep.Attempts)), notes: w.at(analyze.HiddenRetries)}, {line: say(count(dep.Cut))}, {line: say(count(dep.Errors))}}
 		if dep.RanOn > 0 {
-			cells[2].notes = []int{t.foot("the callees of some of these ran on and finished: the latency of those is to the end of the callee's span, and the way back")}
+			cells[2].notes = []int{t.foot("the callees of some of these ran on and finished: the latency of those is to the end of the callee's span, and the way back (where no answered call of the trace shows how long that is, the gap between the starts of both spans: inferred)")}
 		}
 		cells = append(cells, quantiles(&w, &dep.Latency, false)...)
 		cells = append(cells, cell{line: say(between(dep.Latency.P999.Low, dep.Latency.P999.High)), notes: w.at(analyze.CutsHideEnd)}, cell{line: say(share(dep.Path, held[callerOf(dep.Caller, dep.Split)]))})

@@ -92,7 +92,7 @@ func sample() *analyze.Report {
 				Minimum: new(30 * ms), Ceiling: new(60 * ms), CeilingShareCut: new(0.2123), PolicyCeiling: new(60 * ms), FalseTimeouts: new(0), LateAnyway: new(0),
 				Pool: &analyze.Latency{N: 1, EffectiveN: new(float64(1)), P50: known(0, 0, 0), P99: known(0, 0, 0)}, Warnings: []analyze.Warning{analyze.FewP999, analyze.CappedByBudget}},
 			{Caller: "checkout", Callee: "", Operation: nasty, Calls: 3, Attempts: 3, Outcomes: map[analyze.Outcome]int{analyze.Refused: 3}, Errors: 3},
-			{Caller: "checkout", Callee: "payments", Operation: "charge", Calls: 440, Attempts: 440, Outcomes: map[analyze.Outcome]int{analyze.OutcomeOK: 400, analyze.CancelledCaller: 40}, OK: 400, Cut: 40, OnPath: 440, Path: 31 * time.Second, Hint: "fallback",
+			{Caller: "checkout", Callee: "payments", Operation: "charge", Calls: 440, Attempts: 440, Outcomes: map[analyze.Outcome]int{analyze.OutcomeOK: 400, analyze.CancelledCaller: 40}, OK: 400, Cut: 40, RanOn: 12, OnPath: 440, Path: 31 * time.Second, Hint: "fallback",
 				Latency: analyze.Latency{N: 440, EffectiveN: new(float64(440)), P50: known(50*ms, 48*ms, 52*ms), P95: bounded(1*time.Second, 0), P99: bounded(900*ms, 1200*ms), P999: bounded(1200*ms, 0)},
 				Minimum: new(50 * ms), Ceiling: new(20 * ms), CeilingShareCut: new(0.98), DoesNotFit: []string{"checkout POST /", nasty},
 				Warnings: []analyze.Warning{analyze.FewP999, analyze.CutsHidePoint, analyze.DoesNotFit, analyze.AssumesRequired, analyze.HistogramValues, analyze.TimeoutUnclear}},
