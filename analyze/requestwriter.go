@@ -18,7 +18,7 @@ type requestWriter struct {
 	bare    bool // for a summary: requests stand without what is in front of them
 	b       []byte
 	front   [2 * binary.MaxVarintLen64]byte // of the request at hand
-	at      struct {                        // the route looked up last
+	last    struct {                        // the route looked up last
 		key    routeKey
 		number uint32
 	}
@@ -85,10 +85,10 @@ func (w *requestWriter) route(r routeKey) {
 }
 
 func (w *requestWriter) routeNumber(r routeKey) uint32 {
-	if w.at.key != r || r == (routeKey{}) {
-		w.at.key, w.at.number = r, lookUp(w.routes, r, w.symbols.route)
+	if w.last.key != r || r == (routeKey{}) {
+		w.last.key, w.last.number = r, lookUp(w.routes, r, w.symbols.route)
 	}
-	return w.at.number
+	return w.last.number
 }
 
 func (w *requestWriter) text(text string) {

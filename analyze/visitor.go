@@ -19,8 +19,9 @@ import (
 // takes the requests of a block one service after the other, whose tables are then at hand.
 type visitor struct {
 	*Analysis
-	mine    []int32 // by number of symbols.routes: which of its services serves it, from 0; -1: of another visitor; nil: all are taken as they are stored
-	block   lineUp
+	mine    []int32   // by number of symbols.routes: which of its services serves it, from 0; -1: of another visitor; nil: all are taken as they are stored
+	heads   []heading // of the traces of the block at hand, without notes
+	spots   []spot    // of the requests in it that are to be visited, in order
 	reader  *requestReader
 	over    bool // nothing is left to be visited for
 	chain   chain
@@ -28,26 +29,12 @@ type visitor struct {
 	summary *summary
 }
 
-// A lineUp is the requests of a block, one queue a service.
-type lineUp struct {
-	heads  []heading // of its traces, without notes
-	spots  []spot
-	queues []queue // by service
-	met    []int32 // services that have a queue, in the order in which they come
-}
-
-// A spot is where a request lies in its block.
+// A spot is where a request lies in the block at hand.
 type spot struct {
-	at   int // offset
-	nth  int // among all requests, from 1
-	head int32
-	next int32 // spot of the next in its queue
-}
-
-// A queue is the spots of its first and its last request. One that nobody is in is not among met.
-type queue struct {
-	first, last int32
-	open        bool
+	service int32 // as in visitor.mine; 0 where that is nil
+	head    int32 // of its trace, among visitor.heads
+	at      int   // offset
+	nth     int   // among all requests, from 1
 }
 
 func (a *Analysis) newVisitor() *visitor {
@@ -60,7 +47,7 @@ func (v *visitor) visit(do func(h *heading, r *request)) error {
 	nth := 0
 	for _, s := range v.stored {
 		err := s.Blocks(func(b []byte) error {
-			nth = v.queue(b, nth)
+			nth = v.lineUp(b, nth)
 			v.serve(do)
 			if v.over {
 				return errOver
@@ -77,57 +64,46 @@ func (v *visitor) visit(do func(h *heading, r *request)) error {
 	return nil
 }
 
-// queue lines up the requests of a block before which there are nth, and returns how many
-// there are after it.
-func (v *visitor) queue(b []byte, nth int) int {
-	d, l := v.reader, &v.block
-	l.heads, l.spots, l.met = l.heads[:0], l.spots[:0], l.met[:0]
+// lineUp puts the requests of a block in order before which there are nth, and returns how
+// many there are after it.
+func (v *visitor) lineUp(b []byte, nth int) int {
+	d := v.reader
+	v.heads, v.spots = v.heads[:0], v.spots[:0]
 	for d.open(b); d.at < len(b); {
 		d.at += sizeBytes
 		h := d.heading()
 		h.notes = nil
-		l.heads = append(l.heads, h)
+		v.heads = append(v.heads, h)
 		for range h.requests {
 			nth++
 			at, end, route := d.ahead()
 			d.at = end
-			service := int32(0)
+			s := spot{head: int32(len(v.heads) - 1), at: at, nth: nth}
 			if v.mine != nil {
-				if service = v.mine[route]; service < 0 {
-					continue
-				}
+				s.service = v.mine[route]
 			}
-			for int(service) >= len(l.queues) {
-				l.queues = append(l.queues, queue{})
+			if s.service >= 0 {
+				v.spots = append(v.spots, s)
 			}
-			q, last := &l.queues[service], int32(len(l.spots))
-			if q.open {
-				l.spots[q.last].next, q.last = last, last
-			} else {
-				*q = queue{last, last, true}
-				l.met = append(l.met, service)
-			}
-			l.spots = append(l.spots, spot{at: at, nth: nth, head: int32(len(l.heads) - 1), next: -1})
 		}
+	}
+	if v.mine != nil {
+		slices.SortFunc(v.spots, func(x, y spot) int { return cmp.Or(cmp.Compare(x.service, y.service), cmp.Compare(x.nth, y.nth)) })
 	}
 	return nth
 }
 
-// serve gives the requests that are lined up to do, one queue after the other.
+// serve gives the requests that are lined up to do.
 func (v *visitor) serve(do func(h *heading, r *request)) {
-	d, l, picked := v.reader, &v.block, v.opts.Pick == Pick{}
-	for _, service := range l.met {
-		q := &l.queues[service]
-		q.open = false
-		for i := q.first; i >= 0; i = l.spots[i].next {
-			s := &l.spots[i]
-			h := &l.heads[s.head]
-			d.at = s.at
-			r := d.next(h.id)
-			if r.nth = s.nth; picked || v.opts.Pick.picks(r) {
-				if do(h, r); v.over {
-					return
-				}
+	d, picked := v.reader, v.opts.Pick == Pick{}
+	for i := range v.spots {
+		s := &v.spots[i]
+		h := &v.heads[s.head]
+		d.at = s.at
+		r := d.next(h.id)
+		if r.nth = s.nth; picked || v.opts.Pick.picks(r) {
+			if do(h, r); v.over {
+				return
 			}
 		}
 	}
