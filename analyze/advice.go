@@ -179,11 +179,12 @@ func advise(r *Report) []Advice {
 // asks reports whether another advice asks for the same thing: calls past the deadline, and
 // those below the minimum, are findings of two codes and one mistake. Retries are another.
 func (a *Advice) asks(b Advice) bool {
-	return a.Do == b.Do && a.ofRetries() == b.ofRetries() && a.Do == SkipCalls && a.Service == b.Service && a.Route == b.Route &&
+	return a.Do == b.Do && a.OfRetries() == b.OfRetries() && a.Do == SkipCalls && a.Service == b.Service && a.Route == b.Route &&
 		a.Callee == b.Callee && a.Operation == b.Operation && bySplit(a.Split, b.Split) == 0
 }
 
-func (a *Advice) ofRetries() bool {
+// OfRetries reports whether it is about attempts after the first.
+func (a *Advice) OfRetries() bool {
 	return a.Finding == string(RetryBelowMinimum) || a.Finding == string(RetryPastDeadline)
 }
 
@@ -294,7 +295,7 @@ func (f *Finding) advise(d *Dependency) (a Advice, ok bool) {
 		if d != nil {
 			a.To = cmp.Or(d.PolicyMinimum, d.Minimum)
 		}
-		if d != nil && !a.ofRetries() && slices.Contains(d.DoesNotFit, f.Service+" "+f.Route) {
+		if d != nil && !a.OfRetries() && slices.Contains(d.DoesNotFit, f.Service+" "+f.Route) {
 			a.Do = FitDeadline // or no call could ever be made
 		} else {
 			a.Do, a.SavesLow, a.SavesHigh = SkipCalls, &f.Count, &f.Count

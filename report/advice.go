@@ -40,10 +40,7 @@ func adviceWhere(a *analyze.Advice) line {
 		where = routeLabel(a.Service, a.Route, nil)
 	}
 	if a.Callee != "" {
-		where = append(where, say(" → ", named(a.Callee))...)
-		if a.Operation != "" {
-			where = append(where, say(" ", named(a.Operation))...)
-		}
+		where = calling(where, a.Callee, a.Operation)
 	}
 	return append(where, splitLabel(a.Split)...)
 }
@@ -64,8 +61,7 @@ func affected(a *analyze.Advice) string {
 // attempted is what an advice about attempts is about: first ones and later ones are
 // findings of their own.
 func attempted(a *analyze.Advice) string {
-	switch analyze.FindingCode(a.Finding) {
-	case analyze.RetryBelowMinimum, analyze.RetryPastDeadline:
+	if a.OfRetries() {
 		return "retry"
 	}
 	return "call"

@@ -94,11 +94,16 @@ func connectTable(d *document, deps []*analyze.Dependency) {
 }
 
 func callLabel(caller, callee, operation string, split *string) line {
-	l := say(named(caller), " → ", named(callee))
+	return append(calling(say(named(caller)), callee, operation), splitLabel(split)...)
+}
+
+// calling goes on from who calls.
+func calling(l line, callee, operation string) line {
+	l = append(l, say(" → ", named(callee))...)
 	if operation != "" {
 		l = append(l, say(" ", named(operation))...)
 	}
-	return append(l, splitLabel(split)...)
+	return l
 }
 
 // A caller is a service, or with split rows its requests of one value.
