@@ -35,7 +35,7 @@ func isComposed(head []byte) bool {
 
 // console remembers what lost text at the offset is, for the error message.
 func (t *jsonText) console(at int64, text []byte) {
-	if t.found[t.index].spans > 0 {
+	if f := &t.found[t.index]; f.spans > 0 || f.named && at >= f.oddAt {
 		return
 	}
 	for i := range consoles {

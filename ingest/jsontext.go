@@ -260,15 +260,8 @@ var bom = []byte{0xEF, 0xBB, 0xBF}
 const recordSeparator = 0x1e
 
 // isFiller reports whether the byte may stand between values. The brackets and
-// commas are those of an array around all values; NULs are what log rotation
-// leaves at the head of a file.
-func isFiller(c byte) bool {
-	switch c {
-	case ' ', '\t', '\r', '\n', 0, ',', '[', ']', recordSeparator:
-		return true
-	}
-	return false
-}
+// commas are those of an array around all values.
+func isFiller(c byte) bool { return isBlank(c) || c == ',' || c == '[' || c == ']' }
 
 // maxPrefix is how many bytes of a line may stand before its JSON.
 const maxPrefix = 1 << 10
@@ -299,14 +292,18 @@ func behindText(b []byte) int {
 // starts a value.
 func (t *jsonText) garbage(start int) {
 	why := t.why
-	what := "broken JSON (" + why + ")"
-	if why == "" || why == "want null" {
-		why, what = "no JSON value", "plain text"
-		if t.buf[start] == '"' && bytes.HasSuffix(bytes.TrimRight(t.buf[:start], " \t\r\n"), []byte("[")) {
-			what = "a JSON list of values (from ClickHouse" + useEachRow + ")"
-		}
+	isText := why == "" || why == "want null"
+	if isText {
+		why = "no JSON value"
 	}
 	if at := t.offsetOf(start); t.isOddest(at) {
+		what := "broken JSON (" + why + ")"
+		switch {
+		case isText && t.buf[start] == '"' && bytes.HasSuffix(bytes.TrimRight(t.buf[:start], " \t\r\n"), []byte("[")):
+			what = "a JSON list of values (from ClickHouse" + useEachRow + ")"
+		case isText:
+			what = "plain text"
+		}
 		t.odd(at, what+", begins "+quoteHead(t.buf[start:]))
 	}
 	t.why, t.astray = "", true

@@ -219,7 +219,7 @@ func (p *protoBytes) scopeSpans(buf []byte, index int) (why string, kept int) {
 			at := p.base + int64(index+f.from)
 			if bad := p.spanMessage(buf[f.from:f.to], at); bad != "" {
 				p.drop()
-				if isOtherSignal(buf[f.from:f.to]) {
+				if bad == anotherSignal || isOtherSignal(buf[f.from:f.to]) {
 					p.noteOther(at)
 				} else {
 					p.unreadable(at, int64(f.to-f.from), bad)

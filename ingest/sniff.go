@@ -88,6 +88,8 @@ func beforeText(b []byte) int {
 	}
 }
 
+// isBlank reports whether the byte is white space, a NUL that log rotation left, or
+// what divides values.
 func isBlank(c byte) bool {
 	return c == 0 || c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == recordSeparator
 }

@@ -173,7 +173,7 @@ const recordHead = 64
 
 // isRecord reports whether the text begins with a brace and a key of OTLP.
 func isRecord(b []byte) bool {
-	if len(b) > 2 && b[1] == '"' && b[2] != 'r' {
+	if len(b) > 2 && b[1] == '"' && b[2] != 'r' { // most lines
 		return false
 	}
 	b = bytes.TrimLeft(b[1:min(len(b), recordHead)], " \t\r\n")

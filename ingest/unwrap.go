@@ -217,12 +217,12 @@ func (f *source) utf16Text() error {
 	if mark[0] == 0xfe {
 		order = binary.BigEndian
 	}
-	f.wrap(&utf16Reader{source: f, r: f.r, order: order})
+	f.wrap(&utf16Reader{f: f, r: f.r, order: order})
 	return nil
 }
 
 type utf16Reader struct {
-	*source
+	f     *source
 	r     *bufio.Reader
 	order binary.ByteOrder
 	out   []byte // decoded and not read yet
@@ -253,7 +253,7 @@ func (u *utf16Reader) decode() error {
 	for len(u.room) < headSize && u.err == nil {
 		unit, err := u.next(0)
 		if errors.Is(err, errHalfUnit) {
-			u.cutShort(u.given+int64(len(u.room)), 1, err.Error())
+			u.f.cutShort(u.given+int64(len(u.room)), 1, err.Error())
 			err = io.EOF
 		}
 		if u.err = err; err != nil {
