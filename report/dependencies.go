@@ -31,8 +31,8 @@ func dependenciesSection(d *document, r *analyze.Report, o Options) {
 
 	t := d.table("dependency", column{head: "calls"}, column{head: "attempts"}, column{head: "cut"}, column{head: "errors"},
 		column{head: "p50"}, column{head: "p99"}, column{head: "p99.9"}, column{head: "95 % interval"}, column{head: "path"})
-	t.columns[8].notes = []int{t.foot("share of the caller's time: path time of these calls / (path time of all calls of the caller + own time of its routes)")}
 	t.columns[7].notes = []int{t.foot("of the p99.9")}
+	t.columns[8].notes = []int{t.foot("share of the caller's time: path time of these calls / (path time of all calls of the caller + own time of its routes)")}
 	t.left = len(deps) - n
 	for _, dep := range deps[:n] {
 		w := rowWarnings{table: t, all: dep.Warnings}
