@@ -133,9 +133,10 @@ type job struct {
 	tell     func(head []byte) *sign // the function tell, which the readers in its table cannot name
 }
 
-// maxInFlight is how many bytes may wait for a worker or be at one; a 16th of
-// Options.Memory if that is less.
-const maxInFlight = 32 << 20
+// inFlightEach is how many bytes may be on the way to each worker, or at it; in all a 16th
+// of Options.Memory if that is less. Lines of 8 MB are normal: while one is decoded, the
+// next is read.
+const inFlightEach = 12 << 20
 
 func newJob(ctx context.Context, inputs []input, o Options) *job {
 	j := &job{
@@ -147,9 +148,9 @@ func newJob(ctx context.Context, inputs []input, o Options) *job {
 		j.workers = runtime.GOMAXPROCS(0)
 	}
 	j.units = make(chan unit, 2*j.workers)
-	most := maxInFlight
+	most := j.workers * inFlightEach
 	if o.Memory > 0 {
-		most = int(min(maxInFlight, o.Memory/16))
+		most = int(min(int64(most), o.Memory/16))
 	}
 	j.largest = maxValue
 	if o.Memory > 0 {

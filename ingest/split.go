@@ -125,7 +125,11 @@ func (f *source) readText() {
 			base = f.offset
 			buf, count, seen, lead = f.buffer(), brackets{}, 0, 0
 		}
-		buf = f.fill(buf, min(f.largest, max(blockSize, 2*len(buf))))
+		more := blockSize
+		if len(buf) >= wideBlock { // it was looked through from its beginning
+			more = len(buf)
+		}
+		buf = f.fill(buf, min(f.largest, len(buf)+more))
 	}
 	f.end(unit{decode: (*worker).text, data: buf, base: base, lead: lead, tail: f.broken})
 }
