@@ -142,29 +142,6 @@ func (t *jsonText) usualFields(r *record, start, end *uint64) (some bool) {
 	return some
 }
 
-// A shape is an attribute up to its value, and what is to be done with it.
-// Attributes nearly always follow each other as they did before, so each shape
-// remembers which came after it, and one comparison stands for finding the end
-// of the key, whether it is kept, and the type of the value.
-type shape struct {
-	head   [110]byte // {"key":"...","value":{"stringValue":" as it stands in the text
-	n      uint8     // length of head; 0: none
-	kind   byte      // first letter of the type of the value
-	quoted bool      // whether the value is in quotes; the first is part of head
-	kept   bool
-	index  int    // of the key in keeper.names, -1: kept by prefix
-	name   string // the key, if it is kept
-	next   *shape // nil: not known
-}
-
-// shapes is a cache. A shape lies in its slot or one of the three behind it.
-// Where they are taken it replaces another, also as what follows others, which
-// is noticed when it is compared.
-type shapes struct {
-	first shape // its next begins the attributes of a span
-	slots [1 << 9]shape
-}
-
 // usualAttributes reads attributes of a span as long as they have the usual
 // shape, beginning at the bracket of one. It reports whether it read one; t.pos
 // is then the index after it, else it stands where it stood.
@@ -172,7 +149,7 @@ func (t *jsonText) usualAttributes() (some bool) {
 	b, at := t.buf, t.pos
 	for before := &t.shapes.first; ; at++ {
 		s := before.next
-		if s == nil || !s.fits(b[at:]) {
+		if s == nil || !s.fits(b[at:]) || !s.quoted && b[at+int(s.n)] == '"' {
 			if s = t.shape(b[at:]); s == nil {
 				break
 			}
@@ -211,12 +188,6 @@ func (t *jsonText) usualAttributes() (some bool) {
 	return some
 }
 
-// fits reports whether the text begins with the shape.
-func (s *shape) fits(b []byte) bool {
-	n := int(s.n)
-	return n < len(b) && string(b[:n]) == string(s.head[:n]) && (s.quoted || b[n] != '"')
-}
-
 // shape finds the shape of the attribute at the beginning of the text, or makes
 // it. It returns nil if it is not a usual one.
 func (t *jsonText) shape(b []byte) *shape {
@@ -249,25 +220,14 @@ func (t *jsonText) shape(b []byte) *shape {
 	case kind == 's':
 		return nil
 	}
-	slots := &t.shapes.slots
-	slot := hashBytes(key) + uint64(kind)
-	s := &slots[slot%uint64(len(slots))]
-	if n > len(s.head) {
+	if n > longHead {
 		return nil
 	}
-	for i := range uint64(4) {
-		one := &slots[(slot+i)%uint64(len(slots))]
-		if int(one.n) == n && one.fits(b) {
-			return one
-		}
-		if one.n == 0 {
-			s = one
-			break
-		}
+	s, known := t.shapes.find(hashBytes(key)+uint64(kind), b[:n])
+	if !known {
+		s.set(b[:n], key, t.sink)
+		s.kind, s.quoted = kind, quoted
 	}
-	*s = shape{n: uint8(n), kind: kind, quoted: quoted, index: t.keep.find(key, t.keep.slot(key))}
-	copy(s.head[:], b[:n])
-	s.name, s.kept = t.keep.match(key, t.cache)
 	return s
 }
 
@@ -283,9 +243,15 @@ func after(b []byte, at int, text string) int {
 func (t *jsonText) usualAttribute(s *shape, value []byte) {
 	// The text of most values is what stands there.
 	if s.index >= 0 && (s.kind == 's' || s.kind == 'i' && isDecimal(value)) {
+		if s.last.is(value) {
+			t.putSeen(s.name, s.last)
+			return
+		}
 		hash := hashBytes(value)
-		if v := t.seenJSON.at(s.index, hash); v.is(value) {
+		v := t.seenJSON.at(s.index, hash)
+		if v.is(value) {
 			t.putSeen(s.name, v)
+			s.last = v
 			return
 		} else if len(value) > 0 && len(value) < longText {
 			t.putText(s.name, v, value, value, hash)

@@ -73,6 +73,15 @@ func (k *keeper) find(key []byte, slot int) int {
 	return -1
 }
 
+// own is a string that is equal to the key and may be kept: for a name that was asked for the one
+// that match gives, which is quick to compare with.
+func (k *keeper) own(key string) string {
+	if i := k.find([]byte(key), k.slot([]byte(key))); i >= 0 {
+		return k.names[i]
+	}
+	return strings.Clone(key)
+}
+
 // match returns the key as a string if it is kept. Only keys kept by prefix
 // cost an allocation, and those go through the cache.
 func (k *keeper) match(key []byte, cache *texts) (string, bool) {

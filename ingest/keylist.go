@@ -3,7 +3,6 @@ package ingest
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // A keyList is the keys of a list of attributes in the order in which they came.
@@ -22,6 +21,7 @@ type keyList struct {
 // keyLists holds up to maxKeyLists lists, of up to maxNext that go on from each. What is
 // longer than maxKeys, or has a key of longText, is not held.
 type keyLists struct {
+	keep  *keeper
 	empty keyList
 	n     int
 }
@@ -64,7 +64,7 @@ func (l *keyLists) next(at *keyList, key string) *keyList {
 		return nil
 	}
 	l.n++
-	next := &keyList{key: strings.Clone(key)}
+	next := &keyList{key: l.keep.own(key)}
 	at.longer = append(at.longer, next)
 	return next
 }

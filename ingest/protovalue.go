@@ -43,15 +43,18 @@ func (p *protoBytes) keyValue(buf []byte, resource bool) (why string) {
 	return why
 }
 
+// Tags of the fields of a KeyValue.
+const (
+	tagKey   = fieldKey<<3 | byte(wireLength)
+	tagValue = fieldValue<<3 | byte(wireLength)
+)
+
 // usualAttributes reads attributes of a span from buf[at:] on, as long as each
-// is shorter than 16 KiB and has a key and a value, in either order, of which
-// the first is shorter than 128 bytes. It returns the index after the last. What it does is what keyValue does: it is
-// one loop because it is most of the work on a dump, and nearly all of that is
-// to see that an attribute is not asked for.
+// is shorter than 16 KiB and has a key and a value, in either order. It returns the index
+// after the last. What it does is what keyValue does: it is one loop because it is most of
+// the work on a dump, and nearly all of that is to see that an attribute is not asked for.
 func (p *protoBytes) usualAttributes(buf []byte, at int) int {
-	const keyTag, valueTag = fieldKey<<3 | byte(wireLength), fieldValue<<3 | byte(wireLength)
-	keep := p.keep
-	for {
+	for before := &p.shapes.first; ; {
 		if len(buf)-at < 6 || buf[at] != tagAttrs {
 			return at
 		}
@@ -62,73 +65,105 @@ func (p *protoBytes) usualAttributes(buf []byte, at int) int {
 			}
 			from, end = at+3, at+3+(int(buf[at+1]&0x7f)|int(buf[at+2])<<7)
 		}
-		if end > len(buf) {
+		if end > len(buf) || end == from {
 			return at
 		}
 		b := buf[from:end]
-		if len(b) < 4 || b[1] >= 0x80 {
-			return at
-		}
-		n := int(b[1])
-		if n+4 > len(b) {
-			return at
-		}
-		from, size := n+4, int(b[n+3])
-		if size >= 0x80 {
-			if from == len(b) || b[from] >= 0x80 {
-				return at
-			}
-			size = size&0x7f | int(b[from])<<7
-			from++
-		}
-		if from+size != len(b) {
-			return at
-		}
-		key, value := b[2:2+n], b[from:]
-		if b[0] != keyTag || b[n+2] != valueTag {
-			if b[0] != valueTag || b[n+2] != keyTag {
-				return at
-			}
-			key, value = value, key
-		}
-		slot := keep.slot(key)
-		if keep.table[slot] == 0 && len(key) > 0 && !keep.vague[key[0]] {
-			at = end
-			continue
-		}
-		i := keep.find(key, slot)
-		if i < 0 {
-			if name, kept := keep.matchPrefix(key, p.cache); kept {
-				p.value = p.value[:0]
-				if p.anyValue(value, 0, plain, 0) != "" {
-					return at
-				}
-				p.put(name, false)
-			}
-			at = end
-			continue
-		}
-		text := stringValue(value)
-		if text == nil {
-			text = value
-		}
-		hash := hashBytes(text)
-		v := p.seenProto.at(i, hash)
+		s := before.next
+		var value []byte // with its length in front
 		switch {
-		case v.is(value):
-			p.putSeen(keep.names[i], v)
-		case len(text) < len(value):
-			p.putText(keep.names[i], v, value, text, hash)
+		case s != nil && b[0] == tagKey && s.fits(b):
+			value = b[s.n:]
+		case s != nil && b[0] == tagValue && s.ends(b):
+			value = b[1 : len(b)-int(s.n)+1]
 		default:
-			p.value = p.value[:0]
-			if p.anyValue(value, 0, plain, 0) != "" {
+			if s, value = p.shape(b); s == nil {
 				return at
 			}
-			p.put(keep.names[i], false)
-			v.set(value, p.span[len(p.span)-1].Value, 0)
+			before.next = s
+		}
+		before = s
+		size := int(value[0])
+		if value = value[1:]; size >= 0x80 && len(value) > 0 && value[0] < 0x80 {
+			size, value = size&0x7f|int(value[0])<<7, value[1:]
+		}
+		if size != len(value) {
+			return at
+		}
+		if s.kept && !p.usualAttribute(s, value) {
+			return at
 		}
 		at = end
 	}
+}
+
+// shape finds the shape of a KeyValue, or makes it, and gives its value with the length in
+// front. nil: it is not a usual one.
+func (p *protoBytes) shape(b []byte) (s *shape, value []byte) {
+	key, value := b, b
+	switch first, end, _ := next(b, 0); {
+	case end == 0 || end >= len(b) || first.wire != wireLength || first.from > 3:
+		return nil, nil
+	case b[0] == tagKey && b[end] == tagValue:
+		key, value = b[first.from:end], b[end+1:]
+	case b[0] == tagValue && b[end] == tagKey && len(b)-end >= 2 && int(b[end+1]) == len(b)-end-2:
+		key, value = b[end+2:], b[1:end]
+	default:
+		return nil, nil
+	}
+	if len(key) > longHead-3 {
+		return nil, nil
+	}
+	head := make([]byte, 0, longHead)
+	head = append(append(append(head, tagKey, byte(len(key))), key...), tagValue)
+	s, known := p.shapes.find(hashBytes(key), head)
+	if !known {
+		s.set(head, key, p.sink)
+	}
+	return s, value
+}
+
+// ends reports whether a KeyValue ends with the key of the shape, and has more in front.
+func (s *shape) ends(b []byte) bool {
+	n := int(s.n)
+	return n < len(b) && string(b[len(b)-n+1:]) == string(s.head[:n-1])
+}
+
+// usualAttribute puts an attribute that is kept. It reports false, and did nothing, if its
+// value cannot be read.
+func (p *protoBytes) usualAttribute(s *shape, value []byte) bool {
+	if s.last.is(value) {
+		p.putSeen(s.name, s.last)
+		return true
+	}
+	var v *seenValue
+	if s.index >= 0 {
+		text := stringValue(value)
+		isText := text != nil
+		if !isText {
+			text = value
+		}
+		hash := hashBytes(text)
+		v = p.seenProto.at(s.index, hash)
+		if v.is(value) {
+			p.putSeen(s.name, v)
+			s.last = v
+			return true
+		}
+		if isText {
+			p.putText(s.name, v, value, text, hash)
+			return true
+		}
+	}
+	p.value = p.value[:0]
+	if p.anyValue(value, 0, plain, 0) != "" {
+		return false
+	}
+	p.put(s.name, false)
+	if v != nil {
+		v.set(value, p.span[len(p.span)-1].Value, 0)
+	}
+	return true
 }
 
 // stringValue returns the text of an AnyValue that is a string and neither empty nor

@@ -80,6 +80,7 @@ func newSink(o Options, shared *resources, to *Spooler, files int) *sink {
 	if len(o.Events) > 0 {
 		s.events = newKeeper(o.Events)
 	}
+	s.keys.keep = s.keep
 	s.seenProto, s.seenJSON = make(seen, len(s.keep.names)), make(seen, len(s.keep.names))
 	return s
 }
