@@ -39,7 +39,8 @@
 //     JSON on top of native.go; proto.go and protovalue.go on top of
 //     protowire.go; jaegerproto.go; pdatadecoder.go. Attributes and events that Options does not ask for are
 //     skipped without being built, and what has the usual shape is read by the
-//     short ways of jsonusual.go, usualField and usualAttributes. All end in a
+//     short ways of jsonusual.go, usualField and usualAttributes, which foretell
+//     what comes next (shape.go). All end in a
 //     sink (sink.go), which packs the records (record.go). What spans repeat, keys
 //     in their order (keylist.go) and values (text.go), is told by what came lately.
 //  5. Store.Part (store.go) collects the records of each trace id, part by part, unpacks

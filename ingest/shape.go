@@ -29,7 +29,7 @@ var noValue seenValue
 //	JSON      {"key":"http.route","value":{"stringValue":"
 //	protobuf  tag and length of the key, the key, tag of the value
 func (s *shape) set(head, key []byte, by *sink) {
-	*s = shape{n: uint8(len(head)), index: by.keep.find(key, by.keep.slot(key)), last: &noValue}
+	*s = shape{n: uint8(len(head)), index: by.keep.find(key), last: &noValue}
 	copy(s.head[:], head)
 	s.name, s.kept = by.keep.match(key, by.cache)
 }
