@@ -130,9 +130,11 @@ func chooseDeadlines(list []*request, rooted bool, epoch int64, o *Options) {
 		g := &r.grounds
 		r.lost = false
 		start := time.Duration(r.start - epoch)
-		d := g.written.copy()
-		if d != nil {
-			d.at = start + d.budget
+		var d *deadline
+		if g.written != nil {
+			own := *g.written
+			own.at = start + own.budget
+			d = &own
 		}
 		var rule *DeadlineRule
 		if o.Policy != nil {
@@ -168,7 +170,11 @@ func chooseDeadlines(list []*request, rooted bool, epoch int64, o *Options) {
 				d.origin, d.wrote = int32(i), d.source == Recorded
 			}
 		}
-		r.deadline = d
+		r.deadline = nil
+		if d != nil {
+			r.chosen = *d
+			r.deadline = &r.chosen
+		}
 		r.timedOut = g.ending == callerLeft || g.ending == stopped && d != nil && r.duration >= d.budget-time.Millisecond
 	}
 }

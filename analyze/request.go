@@ -31,9 +31,10 @@ type request struct {
 	broken   bool // its entry has no start or no end: it counts nowhere
 	failed   bool // what its entry says
 	timedOut bool
-	deadline *deadline
-	grounds  grounds // of deadline
-	calls    []call  // by start
+	deadline *deadline // nil: none
+	chosen   deadline  // where deadline points to
+	grounds  grounds
+	calls    []call // by start
 	time     Time
 	tail     time.Duration // own work after the last awaited answer
 	tailed   bool          // there was one

@@ -24,7 +24,6 @@ type requestReader struct {
 // A requestRoom is where a request is read to.
 type requestRoom struct {
 	r         request
-	deadline  deadline
 	written   deadline
 	calls     []call
 	awaited   []*call
@@ -225,8 +224,8 @@ func (d *requestReader) next(trace ingest.TraceID) *request {
 		r.weight = weight(d.count(largestWeight * int(oneWeight)))
 	}
 	if bound {
-		d.deadline = deadline{budget: d.time(), doubt: d.time(), source: Source(d.text())}
-		r.deadline = &d.deadline
+		r.chosen = deadline{budget: d.time(), doubt: d.time(), source: Source(d.text())}
+		r.deadline = &r.chosen
 	}
 	d.grounds(r)
 	some := d.byte(1 << 8)

@@ -21,7 +21,8 @@ type visitor struct {
 	*Analysis
 	mine    []int32   // by number of symbols.routes: which of its services serves it, from 0; -1: of another visitor; nil: all are taken as they are stored
 	heads   []heading // of the traces of the block at hand, without notes
-	spots   []spot    // of the requests in it that are to be visited, in order
+	spots   []spot    // of the requests in it that are to be visited, as they are stored
+	order   []uint64  // in which they are visited: number of the service, index in spots
 	reader  *requestReader
 	over    bool // nothing is left to be visited for
 	chain   chain
@@ -31,10 +32,9 @@ type visitor struct {
 
 // A spot is where a request lies in the block at hand.
 type spot struct {
-	service int32 // as in visitor.mine; 0 where that is nil
-	head    int32 // of its trace, among visitor.heads
-	at      int   // offset
-	nth     int   // among all requests, from 1
+	head int32 // of its trace, among visitor.heads
+	at   int   // offset
+	nth  int   // among all requests, from 1
 }
 
 func (a *Analysis) newVisitor() *visitor {
@@ -68,7 +68,7 @@ func (v *visitor) visit(do func(h *heading, r *request)) error {
 // many there are after it.
 func (v *visitor) lineUp(b []byte, nth int) int {
 	d := v.reader
-	v.heads, v.spots = v.heads[:0], v.spots[:0]
+	v.heads, v.spots, v.order = v.heads[:0], v.spots[:0], v.order[:0]
 	for d.open(b); d.at < len(b); {
 		d.at += sizeBytes
 		h := d.heading()
@@ -78,26 +78,25 @@ func (v *visitor) lineUp(b []byte, nth int) int {
 			nth++
 			at, end, route := d.ahead()
 			d.at = end
-			s := spot{head: int32(len(v.heads) - 1), at: at, nth: nth}
+			service := int32(0)
 			if v.mine != nil {
-				s.service = v.mine[route]
+				service = v.mine[route]
 			}
-			if s.service >= 0 {
-				v.spots = append(v.spots, s)
+			if service >= 0 {
+				v.order = append(v.order, pairKey(service, int32(len(v.spots))))
+				v.spots = append(v.spots, spot{head: int32(len(v.heads) - 1), at: at, nth: nth})
 			}
 		}
 	}
-	if v.mine != nil {
-		slices.SortFunc(v.spots, func(x, y spot) int { return cmp.Or(cmp.Compare(x.service, y.service), cmp.Compare(x.nth, y.nth)) })
-	}
+	slices.Sort(v.order)
 	return nth
 }
 
 // serve gives the requests that are lined up to do.
 func (v *visitor) serve(do func(h *heading, r *request)) {
 	d, picked := v.reader, v.opts.Pick == Pick{}
-	for i := range v.spots {
-		s := &v.spots[i]
+	for _, key := range v.order {
+		s := &v.spots[uint32(key)]
 		h := &v.heads[s.head]
 		d.at = s.at
 		r := d.next(h.id)
