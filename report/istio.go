@@ -47,7 +47,8 @@ type istioHost struct {
 	Host string `yaml:"host"`
 }
 
-// istioRetries is always written: Istio makes two retries where it is absent.
+// istioRetries is always written: Istio makes two retries where it is absent. Beside
+// attempts: 0 Istio refuses all else (validateHTTPRetry of its pkg/config/validation).
 type istioRetries struct {
 	Attempts      int    `yaml:"attempts"` // beside the first; 0: none
 	PerTryTimeout string `yaml:"perTryTimeout,omitempty"`
@@ -74,11 +75,11 @@ func Istio(w io.Writer, s *analyze.Suggestion) error {
 		v.Metadata.Name = kubernetesName(up.calls[0].Caller+"-"+up.callee, used)
 		for i := range up.calls {
 			c := &up.calls[i]
-			if c.Hedge > 0 {
+			if c.Deployable.Hedge > 0 {
 				l.say("%s: no hedge: Istio has none.", lineName(c.String()))
-				c.Whole = c.Deployable.Ceiling
+				c.Deployable.Hedge = 0
 			}
-			route := istioRoute{Match: c.istioMatch(), Route: to, Timeout: istioDuration(c.Whole), Retries: c.istioRetries(&l)}
+			route := istioRoute{Match: c.istioMatch(), Route: to, Timeout: istioDuration(c.Whole()), Retries: c.istioRetries(&l)}
 			v.Spec.HTTP = append(v.Spec.HTTP, route)
 		}
 		v.Spec.HTTP = append(v.Spec.HTTP, istioRoute{Route: to})
@@ -87,8 +88,12 @@ func Istio(w io.Writer, s *analyze.Suggestion) error {
 	return writeYAML(w, &l, documents)
 }
 
-// istioDuration writes a timeout; Istio takes none below 1 ms.
-func istioDuration(d time.Duration) string { return protoDuration(max(d, time.Millisecond)) }
+// istioDuration writes a time in whole milliseconds, and 1 ms at least: Istio takes no other
+// (ValidateDuration of its pkg/config/validation). Parts of one are left out, so that no
+// timeout is longer than what a deadline leaves.
+func istioDuration(d time.Duration) string {
+	return protoDuration(max(d.Truncate(time.Millisecond), time.Millisecond))
+}
 
 func (c *upstreamCall) istioMatch() []istioMatch {
 	m := istioMatch{}
@@ -109,9 +114,8 @@ func (c *upstreamCall) istioMatch() []istioMatch {
 }
 
 func (c *upstreamCall) istioRetries(l *limits) istioRetries {
-	r := istioRetries{PerTryTimeout: istioDuration(c.Deployable.Ceiling)}
-	if c.Attempts < 2 {
-		return r
+	if c.Attempts < 2 { // the timeout of the route is the ceiling
+		return istioRetries{}
 	}
 	on := []string{"connect-failure", "refused-stream"}
 	statuses, names := splitCodes(c.RetryOn)
@@ -126,8 +130,7 @@ func (c *upstreamCall) istioRetries(l *limits) istioRetries {
 		on = append(on, fmt.Sprint(status))
 	}
 	first, _ := backoff(&c.Deployable)
-	r.Attempts, r.RetryOn, r.Backoff = c.Attempts-1, strings.Join(on, ","), istioDuration(first)
-	return r
+	return istioRetries{c.Attempts - 1, istioDuration(c.Deployable.Ceiling), strings.Join(on, ","), istioDuration(first)}
 }
 
 // kubernetesName makes a name of a resource, with a number where it is taken: lower case
