@@ -592,3 +592,29 @@ c R %v 139 k=CLIENT s=web h=A a=http.request.method=GET a=http.request.resend_co
 			[]time.Duration{ms(test.retry), ms(test.read), ms(test.wait), 0, ms(21)})
 	}
 }
+
+func TestSkewOfOneClockAmongOthers(t *testing.T) {
+	// B is 5 s behind A, by its start 4 990 ms before its call. Where C is right, its work lies
+	// inside B's call once that is moved; where it is as far behind as B, it goes with it. In
+	// neither case does C alone prove anything: it begins after its call, as recorded.
+	const behind = `
+R - 10000 10200 k=SERVER s=web h=A
+c R 10010 10190 k=CLIENT s=web h=A
+s c 5020 5180 k=SERVER s=api h=B
+d s 5040 5160 k=CLIENT s=api h=B
+`
+	for name, row := range map[string]string{
+		"right":  "q d 10050 10150 k=SERVER s=db h=C",
+		"behind": "q d 5050 5150 k=SERVER s=db h=C",
+	} {
+		dump := worked(t, behind+row+"\n")
+		a := Run(dump, Options{})
+		want(t, name+": moved", a.Report.Input.Skew, Skew{1, ms(5000)})
+		var got []string
+		for _, s := range a.Views(dump.Traces[0])[0].Path {
+			got = append(got, fmt.Sprint(s.Service, " ", s.Start, "..", s.End))
+		}
+		want(t, name+": path", got, []string{"web 0s..10ms", "web 10ms..20ms", "api 20ms..40ms", "api 40ms..50ms", "db 50ms..150ms",
+			"api 150ms..160ms", "api 160ms..180ms", "web 180ms..190ms", "web 190ms..200ms"})
+	}
+}
