@@ -256,11 +256,10 @@ func (p *phases) at(at time.Duration, which func(part) bool) bool {
 // A stretch is a piece of a top request's path of spans, with what it was
 // spent on, as seen by the request that owns the span.
 type stretch struct {
-	span       int32
-	start, end time.Duration // of the trace
-	what       Category
-	call       *call // nil outside calls
-	inFlight   bool
+	segment
+	what     Category
+	call     *call // nil outside calls
+	inFlight bool  // a child of the span ran meanwhile, and was not waited for
 }
 
 // stretches is the critical path of the tree under a root span.
@@ -273,7 +272,7 @@ func (t *traced) stretches(root int32, visited func(int32)) (list []stretch) {
 		return r, &r.calls[t.units[t.unit[span]].calls]
 	}
 	waits := map[int32][]wait{} // by request
-	for _, s := range t.forest.Path(root, visited) {
+	for _, s := range t.forest.walk(root, visited) {
 		r, c := callOf(s.node)
 		if c == nil {
 			var own []wait
@@ -288,13 +287,14 @@ func (t *traced) stretches(root int32, visited func(int32)) (list []stretch) {
 		}
 		base := t.Spans[r.entry].Start
 		c.split(s.start-base, s.end-base, func(what Category, from, to time.Duration) {
-			if n := len(list); n > 0 && list[n-1].span == s.node && list[n-1].what == what && list[n-1].end == from+base {
+			if n := len(list); n > 0 && list[n-1].node == s.node && list[n-1].what == what && list[n-1].end == from+base {
 				list[n-1].end = to + base
 				return
 			}
-			list = append(list, stretch{s.node, from + base, to + base, what, c, s.inFlight})
+			list = append(list, stretch{segment: segment{s.node, from + base, to + base}, what: what, call: c})
 		})
 	}
+	t.forest.markInFlight(list)
 	return list
 }
 
@@ -333,16 +333,16 @@ func (t *traced) ownStretches(list []stretch, s segment, waits []wait) []stretch
 				continue
 			}
 			if from > at {
-				list = append(list, stretch{s.node, at, from, Own, nil, s.inFlight})
+				list = append(list, stretch{segment: segment{s.node, at, from}, what: Own})
 			}
 			w.split(from-base, to-base, func(what Category, from, to time.Duration) {
-				list = append(list, stretch{s.node, base + from, base + to, what, w.call, s.inFlight})
+				list = append(list, stretch{segment: segment{s.node, base + from, base + to}, what: what, call: w.call})
 			})
 			at = to
 		}
 	}
 	if at < s.end {
-		list = append(list, stretch{s.node, at, s.end, Own, nil, s.inFlight})
+		list = append(list, stretch{segment: segment{s.node, at, s.end}, what: Own})
 	}
 	return list
 }

@@ -618,3 +618,23 @@ d s 5040 5160 k=CLIENT s=api h=B
 			"api 150ms..160ms", "api 160ms..180ms", "web 180ms..190ms", "web 190ms..200ms"})
 	}
 }
+
+func TestInFlightIsNotBeforeItsStart(t *testing.T) {
+	// A second copy wins, and the first is cancelled with it. Until 10 no call ran; the first
+	// ran from 10 on, and until 150.4 beside the end of the request.
+	dump := worked(t, `
+R - 0 200 k=SERVER s=web
+a R 10 150.4 k=CLIENT s=web st=CANCELLED a=peer.service=db
+b R 80 150 k=CLIENT s=web a=peer.service=db
+`)
+	for i := range dump.Traces[0].Spans {
+		if s := &dump.Traces[0].Spans[i]; s.Kind == ingest.Client {
+			s.Name = "get" // copies of one call
+		}
+	}
+	var got []string
+	for _, s := range Run(dump, Options{}).Views(dump.Traces[0])[0].Path {
+		got = append(got, fmt.Sprint(s.Start, "..", s.End, " ", s.Category, " ", s.InFlight))
+	}
+	want(t, "path", got, []string{"0s..10ms own false", "10ms..80ms read true", "80ms..150ms hedge false", "150ms..200ms own true"})
+}
