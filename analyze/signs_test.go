@@ -165,6 +165,27 @@ DoHTTPRequest#2 Attempt#2 50 90 s=web
 	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(20), Retry: ms(10), RetryWait: ms(30), Read: ms(40), Total: ms(100)})
 }
 
+func TestAttemptsOfAWS(t *testing.T) {
+	// What aws-sdk-go-v2 1.48 writes when it is answered 503, loses a connection, and is answered: no
+	// span of it has the status Error, and only DoHTTPRequest says how it ended.
+	a := Run(worked(t, `
+R - 0 130 k=SERVER s=web
+S3.Get R 10 120 k=CLIENT s=web st=OK a=rpc.system=aws-api a=rpc.service=S3 a=rpc.method=Get
+RetryLoop S3.Get 10 120 s=web
+Attempt RetryLoop 10 40 s=web a=operation.attempt=1
+DoHTTPRequest Attempt 10 29 s=web a=http.method=GET a=http.status_code=503
+OperationDeserializer Attempt 29 30 s=web
+Attempt#2 RetryLoop 40 80 s=web a=operation.attempt=2
+DoHTTPRequest#2 Attempt#2 40 60 s=web a=http.method=GET a=http.status_code=0
+Attempt#3 RetryLoop 80 120 s=web a=operation.attempt=3
+DoHTTPRequest#3 Attempt#3 80 120 s=web a=http.method=GET a=http.status_code=200
+`), Options{})
+	d := a.Report.Dependencies[0]
+	want(t, "attempts, ok, errors", []int{d.Attempts, d.OK, d.Errors}, []int{3, 1, 2})
+	want(t, "minimum", *d.Minimum, ms(40)) // of the only answer
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(20), Retry: ms(20 + 20), RetryWait: ms(10 + 20), Read: ms(40), Total: ms(130)})
+}
+
 func TestWidened(t *testing.T) {
 	// web has 100 ms and calls at 10: db may take 90, and is promised 500.
 	a := Run(worked(t, `
