@@ -186,6 +186,26 @@ DoHTTPRequest#3 Attempt#3 80 120 s=web a=http.method=GET a=http.status_code=200
 	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(20), Retry: ms(20 + 20), RetryWait: ms(10 + 20), Read: ms(40), Total: ms(130)})
 }
 
+func TestConnectingInsidePoolBesideCall(t *testing.T) {
+	// As instrumentation-pg writes it: the query begins when the pool has given a connection (C28),
+	// which it first had to open (C29). 10 + 2 ms are the pool's, 38 the connection's.
+	dump := worked(t, `
+R - 0 200 k=SERVER s=web
+pg-pool.connect R 10 60 k=CLIENT s=web a=db.system=postgresql
+pg.connect pg-pool.connect 20 58 k=CLIENT s=web a=db.system=postgresql
+q R 60 120 k=CLIENT s=web a=db.system=postgresql a=db.name=x
+`)
+	a := Run(dump, Options{})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(90), Connect: ms(50), Read: ms(60), Total: ms(200)})
+	view := a.Views(dump.Traces[0])[0]
+	want(t, "phases", view.Calls[0].Tries[0].Phases, map[string]time.Duration{"pool": ms(12), "connect": ms(38)})
+	took := map[Category]time.Duration{}
+	for _, s := range view.Path {
+		took[s.Category] += s.End - s.Start
+	}
+	want(t, "path", took, map[Category]time.Duration{Own: ms(90), Connect: ms(50), Read: ms(60)})
+}
+
 func TestWidened(t *testing.T) {
 	// web has 100 ms and calls at 10: db may take 90, and is promised 500.
 	a := Run(worked(t, `
