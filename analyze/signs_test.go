@@ -186,6 +186,46 @@ DoHTTPRequest#3 Attempt#3 80 120 s=web a=http.method=GET a=http.status_code=200
 	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(20), Retry: ms(20 + 20), RetryWait: ms(10 + 20), Read: ms(40), Total: ms(130)})
 }
 
+func TestNumberedAttempts(t *testing.T) {
+	// Spans around one try that number themselves in their names are attempts of one call.
+	a := Run(worked(t, `
+R - 0 300 k=SERVER s=web
+attempt_1 R 10 60 s=web a=retry.attempt=1
+x attempt_1 10 60 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=503
+attempt_2 R 100 160 s=web a=retry.attempt=2
+y attempt_2 100 160 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=503
+attempt_3 R 200 280 s=web a=retry.attempt=3
+z attempt_3 200 280 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=200
+`), Options{})
+	d := a.Report.Dependencies[0]
+	want(t, "calls, attempts, ok, errors", []int{d.Calls, d.Attempts, d.OK, d.Errors}, []int{1, 3, 1, 2})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(30), Retry: ms(50 + 60), RetryWait: ms(40 + 40), Read: ms(80), Total: ms(300)})
+}
+
+func TestRetryThatIsHedged(t *testing.T) {
+	// The first attempt fails, and of the second a copy is sent that wins; or it wins itself.
+	const shape = `
+R - 0 200 k=SERVER s=web
+a R 10 50 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=503
+b R 60 %s
+c R 90 %s
+`
+	const won = "120 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=200"
+	const lost = "120.2 k=CLIENT s=web a=http.request.method=GET a=peer.service=b st=CANCELLED"
+	for name, row := range map[string]struct {
+		shape string
+		time  Time
+	}{
+		"copy wins":  {fmt.Sprintf(shape, lost, won), Time{Own: ms(90), Retry: ms(40), RetryWait: ms(10), Read: ms(30), Hedge: ms(30), Total: ms(200)}},
+		"copy loses": {fmt.Sprintf(shape, won, lost), Time{Own: ms(90), Retry: ms(40), RetryWait: ms(10), Read: ms(60), Total: ms(200)}},
+	} {
+		a := Run(worked(t, row.shape), Options{})
+		d := a.Report.Dependencies[0]
+		want(t, name+": calls, attempts, ok", []int{d.Calls, d.Attempts, d.OK}, []int{1, 3, 1})
+		want(t, name+": time", a.Report.Routes[0].Time, row.time)
+	}
+}
+
 func TestConnectingInsidePoolBesideCall(t *testing.T) {
 	// As instrumentation-pg writes it: the query begins when the pool has given a connection (C28),
 	// which it first had to open (C29). 10 + 2 ms are the pool's, 38 the connection's.
