@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -124,7 +125,7 @@ func envoyConfig(t testing.TB, s *analyze.Suggestion) (*routev3.RouteConfigurati
 }
 
 // istioRefuses lists what Istio's webhook says against a route, beyond its schema:
-// validateHTTPRetry and ValidateDuration of istio/istio,
+// validateHTTPRetry, ValidateDuration and ValidateFQDN of istio/istio,
 // pkg/config/validation.
 func istioRefuses(r *networking.HTTPRoute) (list []string) {
 	duration := func(what string, d *durationpb.Duration) {
@@ -146,6 +147,9 @@ func istioRefuses(r *networking.HTTPRoute) (list []string) {
 	}
 	return list
 }
+
+// istioNames are names of hosts: labels of DNS (RFC 1123).
+var istioNames = regexp.MustCompile(`^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)*$`)
 
 // istioConfig reads what Istio writes by Istio's own schema, strictly, and by the rules of its
 // webhook.
@@ -172,6 +176,11 @@ func istioConfig(t testing.TB, s *analyze.Suggestion) (list []*networking.Virtua
 		v := new(networking.VirtualService)
 		if err := protojson.Unmarshal(object.Spec, v); err != nil {
 			t.Fatalf("%v\n%s", err, doc)
+		}
+		for _, h := range v.Hosts {
+			if !istioNames.MatchString(h) {
+				t.Errorf("Istio refuses it: domain name %q invalid", h)
+			}
 		}
 		for _, r := range v.Http {
 			if refused := istioRefuses(r); refused != nil {
@@ -326,6 +335,25 @@ dependencies: [{callee: orders, ceiling: 500ms, safe: true, attempts: 2, retry: 
 	r := list[0].Http[0]
 	if whole, try, wait := r.Timeout.AsDuration(), r.Retries.PerTryTimeout.AsDuration(), r.Retries.Backoff.AsDuration(); whole != 269*ms || try != 269*ms || wait != ms {
 		t.Errorf("timeout %v, of a try %v, back-off %v, want 269ms, 269ms, 1ms", whole, try, wait)
+	}
+}
+
+func TestIstioPorts(t *testing.T) {
+	list, _ := istioConfig(t, suggestionOf(t, 5, "go", "dependencies: [{callee: 'shop', ceiling: 40ms}, {callee: 'shop:*', ceiling: 60ms}]",
+		httpCall("shop", "GET", "/a", 10*ms, 0), httpCall("shop:8080", "GET", "/a", 10*ms, 0)))
+	var got []string
+	for _, v := range list {
+		for _, r := range v.Http {
+			match := "all"
+			if len(r.Match) > 0 {
+				match = fmt.Sprint(r.Match[0].Uri.GetExact(), " of port ", r.Match[0].Port)
+			}
+			got = append(got, fmt.Sprint(v.Hosts, " ", match, " to ", r.Route[0].Destination.Host, ": ", r.Timeout.AsDuration()))
+		}
+	}
+	want := []string{"[shop] /a of port 8080 to shop: 60ms", "[shop] /a of port 0 to shop: 40ms", "[shop] all to shop: 0s"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
