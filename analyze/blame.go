@@ -174,7 +174,8 @@ func (t Time) plus(u Time) Time {
 // At every instant the first that applies: between attempts none runs (retry
 // wait); one runs that ended before a later one began (retry); a hedge that won
 // runs (hedge); the one that runs is known to be connecting (connect); the rest
-// is reading. A call without an end is unknown throughout.
+// is reading. A call without an end is unknown throughout, and so is the time after an
+// attempt without one, until another begins.
 func (c *call) split(from, to time.Duration, yield func(what Category, from, to time.Duration)) {
 	switch {
 	case from >= to:
@@ -228,6 +229,9 @@ func (c *call) split(from, to time.Duration, yield func(what Category, from, to 
 				}
 			}
 		}
+		if what == RetryWait && c.openAt(at) {
+			what = Unknown
+		}
 		if w := c.winner; what == Read && w >= 0 && c.attempts[w].hedge && at >= c.attempts[w].start {
 			what = Hedge
 		}
@@ -241,6 +245,12 @@ func (c *call) split(from, to time.Duration, yield func(what Category, from, to 
 		}
 		yield(what, at, cuts[i+1])
 	}
+}
+
+// openAt reports whether the last attempt to have begun has no end: nobody knows how long it ran.
+func (c *call) openAt(at time.Duration) bool {
+	begun := sort.Search(len(c.attempts), func(k int) bool { return c.attempts[k].start > at })
+	return begun > 0 && c.attempts[begun-1].unfinished
 }
 
 // at reports whether the attempt was in a phase for which which holds.

@@ -226,6 +226,18 @@ c R 90 %s
 	}
 }
 
+func TestAttemptWithoutEnd(t *testing.T) {
+	// Between its start and the next attempt it ran, or the caller waited: nobody knows.
+	a := Run(worked(t, `
+R - 0 300 k=SERVER s=web
+a R 10 60 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=503
+b R 80 ? k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.request.resend_count=1
+c R 150 250 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.request.resend_count=2 a=http.response.status_code=200
+`), Options{})
+	want(t, "attempts", a.Report.Dependencies[0].Attempts, 3)
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(60), Retry: ms(50), RetryWait: ms(20), Unknown: ms(70), Read: ms(100), Total: ms(300)})
+}
+
 func TestConnectingInsidePoolBesideCall(t *testing.T) {
 	// As instrumentation-pg writes it: the query begins when the pool has given a connection (C28),
 	// which it first had to open (C29). 10 + 2 ms are the pool's, 38 the connection's.
