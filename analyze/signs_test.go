@@ -269,6 +269,27 @@ s c 12 60 k=SERVER s=db h=A a=http.request.header.x-budget-ms=500
 	want(t, "amount", a.Report.Findings[0].Examples[0].Amount, ms(12+500-100))
 }
 
+func TestWidenedOnTheWay(t *testing.T) {
+	// web has 250 ms, and gives its call 200 at 10: until 210. db is told 400 at 12, by somebody in
+	// between: until 412, which is 202 more. Without a deadline of web it is no less.
+	const shape = `
+R - 0 300 k=SERVER s=web h=A
+c R 10 290 k=CLIENT s=web h=A a=http.request.header.x-budget-ms=200
+s c 12 280 k=SERVER s=db h=A a=http.request.header.x-budget-ms=400
+`
+	for _, o := range []Options{{Deadline: ms(250)}, {}} {
+		a := Run(worked(t, shape), o)
+		found := 0
+		for _, f := range a.Report.Findings {
+			if f.Code == DeadlineWidened {
+				found++
+				want(t, "widened", []any{f.Service, f.Callee, f.Count, f.Examples[0].Amount}, []any{"web", "db", 1, ms(202)})
+			}
+		}
+		want(t, "findings", found, 1)
+	}
+}
+
 func TestTimeoutOverBudget(t *testing.T) {
 	// 90 of 100 ms are left when a call with a timeout of 2 s starts.
 	a := Run(worked(t, `
