@@ -82,7 +82,7 @@ func BenchmarkPath(b *testing.B) {
 			f := newForest(t.nodes(), room)
 			for _, r := range t.requests {
 				if r.role == top {
-					f.Path(r.entry, nil)
+					f.walk(r.entry, nil)
 				}
 				r.time = Time{}
 			}

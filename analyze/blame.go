@@ -174,7 +174,8 @@ func (t Time) plus(u Time) Time {
 // At every instant the first that applies: between attempts none runs (retry
 // wait); one runs that ended before a later one began (retry); a hedge that won
 // runs (hedge); the one that runs is known to be connecting (connect); the rest
-// is reading. A call without an end is unknown throughout.
+// is reading. A call without an end is unknown throughout, and so is the time after an
+// attempt without one, until another begins.
 func (c *call) split(from, to time.Duration, yield func(what Category, from, to time.Duration)) {
 	switch {
 	case from >= to:
@@ -228,6 +229,9 @@ func (c *call) split(from, to time.Duration, yield func(what Category, from, to 
 				}
 			}
 		}
+		if what == RetryWait && c.openAt(at) {
+			what = Unknown
+		}
 		if w := c.winner; what == Read && w >= 0 && c.attempts[w].hedge && at >= c.attempts[w].start {
 			what = Hedge
 		}
@@ -243,6 +247,12 @@ func (c *call) split(from, to time.Duration, yield func(what Category, from, to 
 	}
 }
 
+// openAt reports whether the last attempt to have begun has no end: nobody knows how long it ran.
+func (c *call) openAt(at time.Duration) bool {
+	begun := sort.Search(len(c.attempts), func(k int) bool { return c.attempts[k].start > at })
+	return begun > 0 && c.attempts[begun-1].unfinished
+}
+
 // at reports whether the attempt was in a phase for which which holds.
 func (p *phases) at(at time.Duration, which func(part) bool) bool {
 	for _, i := range p.intervals {
@@ -256,11 +266,10 @@ func (p *phases) at(at time.Duration, which func(part) bool) bool {
 // A stretch is a piece of a top request's path of spans, with what it was
 // spent on, as seen by the request that owns the span.
 type stretch struct {
-	span       int32
-	start, end time.Duration // of the trace
-	what       Category
-	call       *call // nil outside calls
-	inFlight   bool
+	segment
+	what     Category
+	call     *call // nil outside calls
+	inFlight bool  // a child of the span ran meanwhile, and was not waited for
 }
 
 // stretches is the critical path of the tree under a root span.
@@ -273,7 +282,7 @@ func (t *traced) stretches(root int32, visited func(int32)) (list []stretch) {
 		return r, &r.calls[t.units[t.unit[span]].calls]
 	}
 	waits := map[int32][]wait{} // by request
-	for _, s := range t.forest.Path(root, visited) {
+	for _, s := range t.forest.walk(root, visited) {
 		r, c := callOf(s.node)
 		if c == nil {
 			var own []wait
@@ -288,13 +297,14 @@ func (t *traced) stretches(root int32, visited func(int32)) (list []stretch) {
 		}
 		base := t.Spans[r.entry].Start
 		c.split(s.start-base, s.end-base, func(what Category, from, to time.Duration) {
-			if n := len(list); n > 0 && list[n-1].span == s.node && list[n-1].what == what && list[n-1].end == from+base {
+			if n := len(list); n > 0 && list[n-1].node == s.node && list[n-1].what == what && list[n-1].end == from+base {
 				list[n-1].end = to + base
 				return
 			}
-			list = append(list, stretch{s.node, from + base, to + base, what, c, s.inFlight})
+			list = append(list, stretch{segment: segment{s.node, from + base, to + base}, what: what, call: c})
 		})
 	}
+	t.forest.markInFlight(list)
 	return list
 }
 
@@ -333,16 +343,16 @@ func (t *traced) ownStretches(list []stretch, s segment, waits []wait) []stretch
 				continue
 			}
 			if from > at {
-				list = append(list, stretch{s.node, at, from, Own, nil, s.inFlight})
+				list = append(list, stretch{segment: segment{s.node, at, from}, what: Own})
 			}
 			w.split(from-base, to-base, func(what Category, from, to time.Duration) {
-				list = append(list, stretch{s.node, base + from, base + to, what, w.call, s.inFlight})
+				list = append(list, stretch{segment: segment{s.node, base + from, base + to}, what: what, call: w.call})
 			})
 			at = to
 		}
 	}
 	if at < s.end {
-		list = append(list, stretch{s.node, at, s.end, Own, nil, s.inFlight})
+		list = append(list, stretch{segment: segment{s.node, at, s.end}, what: Own})
 	}
 	return list
 }

@@ -163,18 +163,19 @@ func (t *traced) try(i int32, place backoffPlace) {
 			a.start = max(a.start, min(t.Spans[kids[0]].Start, a.end))
 		}
 	}
-	// A caller's own span around a try may not say how it ended: the call inside does.
+	told := i // the span that says how the attempt ended
+	// A caller's own span around a try may not say it: the call inside does.
 	if w := &t.seen[i]; w.part == attemptPart && s.Kind == ingest.Internal && w.rule.outcome == "" {
 		last := int32(-1)
 		for _, k := range t.forest.children(i) {
-			if t.seen[k].part == callPart && (last < 0 || t.Spans[k].End > t.Spans[last].End) {
+			if t.exchanges(k) && (last < 0 || t.Spans[k].End > t.Spans[last].End) {
 				last = k
 			}
 		}
 		if last >= 0 {
 			w.ends(t.seen[last].verdict, t.seen[last].rule.outcome)
 			w.flags = t.seen[last].flags
-			a.outcome, a.timeout = w.outcome, t.sentTimeout[last]
+			a.outcome, a.timeout, told = w.outcome, t.sentTimeout[last], last
 		}
 	}
 	lost := t.forest.loser[i] || t.seen[i].rule.hedge != "" && t.seen[i].hedge == hedgeLost
@@ -182,11 +183,21 @@ func (t *traced) try(i int32, place backoffPlace) {
 		a.outcome = CancelledRace
 	}
 	if a.outcome == Failure {
-		l := t.looks[a.at]
+		l := t.looks[told]
 		a.code = cmp.Or(l.get(httpStatusKey), l.get(rpcCodeKey))
 	}
 	t.attempt[i] = int32(len(t.attempts))
 	t.attempts = append(t.attempts, a)
+}
+
+// exchanges reports whether a span sends a request and waits for its answer: that of a
+// client, or of the caller's own around one, as in the AWS SDK for Go (R10).
+func (t *traced) exchanges(i int32) bool {
+	if t.seen[i].part == callPart {
+		return true
+	}
+	f := t.fact(i)
+	return t.Spans[i].Kind == ingest.Internal && t.unit[i] >= 0 && f.httpMethod() != ""
 }
 
 // builtInRetryable are failed answers that say try again.

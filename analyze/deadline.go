@@ -28,6 +28,7 @@ const BadDeadline ingest.Code = "bad-deadline"
 // tells: another policy, or another --deadline, chooses anew without its spans.
 type grounds struct {
 	written *deadline     // recorded on its entry, or by the client span that called it; nil: on neither
+	told    *deadline     // recorded on its entry, where it is later than the one of that client span; nil: it is not
 	caller  int32         // the request, of those of its trace, that it inherits from; -1: from none
 	call    int32         // the call of caller that it serves; -1: not known
 	doubt   time.Duration // about an instant of the caller
@@ -75,6 +76,10 @@ func (t *traced) ground(r *request) {
 		if t.Spans[parent].Kind == ingest.Client {
 			if sent := t.written[parent].copy(); sent != nil {
 				sent.doubt += t.doubt(r.entry)
+				if promised(d, sent) > 0 {
+					g.told = d
+					g.told.budget = d.at - start
+				}
 				d = earlier(d, sent)
 			}
 		}
@@ -142,16 +147,23 @@ func chooseDeadlines(list []*request, rooted bool, epoch int64, o *Options) {
 		}
 		if r.role == nested {
 			if g.caller >= 0 {
-				if caller := list[g.caller]; caller.deadline != nil {
-					inherited := *caller.deadline
+				caller := list[g.caller]
+				told, left := d, (*deadline)(nil)
+				if g.told != nil {
+					told, left = g.told.copy(), d
+					told.at = start + told.budget
+				}
+				var inherited *deadline
+				if caller.deadline != nil {
+					inherited = caller.deadline.copy()
 					inherited.source = Inherited
 					inherited.doubt += g.doubt
 					r.lost = inherited.wrote && !r.writes
-					if by := promised(d, &inherited); by > 0 {
-						caller.widened(r, by)
-					}
-					d = earlier(d, &inherited)
 				}
+				if by := promised(told, earlier(left, inherited)); by > 0 {
+					caller.widened(r, by)
+				}
+				d = earlier(d, inherited)
 			}
 			if rule != nil {
 				d = earlier(d, &deadline{at: start + rule.Deadline, source: ByPolicy, origin: -1})
@@ -179,10 +191,10 @@ func chooseDeadlines(list []*request, rooted bool, epoch int64, o *Options) {
 	}
 }
 
-// promised is how much more time a callee was promised than its caller had, beyond
-// the doubt about both; 0: not more.
+// promised is how much more time a callee was promised than its caller had, or gave its call,
+// beyond the doubt about both; 0: not more.
 func promised(recorded, left *deadline) time.Duration {
-	if recorded == nil {
+	if recorded == nil || left == nil {
 		return 0
 	}
 	if by := recorded.at - left.at; by > recorded.doubt+left.doubt {

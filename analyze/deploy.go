@@ -7,7 +7,6 @@ import "time"
 type Deployable struct {
 	*SuggestedDependency
 	Ceiling  time.Duration   // of one attempt, capped; 0: nothing can be written, see Why
-	Whole    time.Duration   // of the whole call, attempts and waits in it, capped
 	Attempts int             // 1: no retries. Always 1 where the call is not known to be safe to repeat
 	Hedge    time.Duration   // delay of the second copy; 0: none
 	Left     *time.Duration  // what the tightest deadline leaves; nil: no route that usually makes the call has one
@@ -28,7 +27,6 @@ const (
 // Dependencies.
 //
 //	ceiling = min(ceiling in force, left)
-//	whole   = min(attempts x ceiling + waits, left); with a hedge, min(delay + ceiling, left)
 //
 // left is the least, over routes and calls, of deadline - reserve - minimums before.
 func (s *Suggestion) Deployables() []Deployable {
@@ -66,22 +64,30 @@ func (d *Deployable) fill() {
 		d.Why, d.Attempts = NoTimeout, 1
 		return
 	}
-	capped := func(t time.Duration) time.Duration {
-		if d.Left != nil {
-			return min(t, *d.Left)
-		}
-		return t
-	}
-	d.Ceiling, d.Attempts, d.Hedge = capped(*ceiling), d.Attempt, d.SuggestedDependency.Hedge()
+	d.Ceiling, d.Attempts, d.Hedge = d.capped(*ceiling), d.Attempt, d.SuggestedDependency.Hedge()
 	if d.Left != nil && d.Attempts > 1 {
 		d.Attempts = max(1, min(d.Attempts, d.fitting(*d.Left)))
 	}
-	most := time.Duration(d.Attempts) * d.Ceiling // at most maxAttempts x 24 h
-	d.Whole = capped(most + longestWaits(d.Attempts, d.RetryBase, maxPolicyTime))
 	if d.Hedge >= d.Ceiling {
 		d.Hedge = 0
 	}
-	if d.Hedge > 0 {
-		d.Whole = capped(d.Hedge + d.Ceiling)
+}
+
+func (d *Deployable) capped(t time.Duration) time.Duration {
+	if d.Left != nil {
+		return min(t, *d.Left)
 	}
+	return t
+}
+
+// Whole is the timeout of the whole call, attempts and waits in it. A form that holds fewer
+// attempts or no hedge says so in Attempts and Hedge first: with one attempt it is the
+// ceiling.
+//
+//	whole = min(attempts x ceiling + waits, left); with a hedge, min(delay + ceiling, left)
+func (d *Deployable) Whole() time.Duration {
+	if d.Hedge > 0 {
+		return d.capped(d.Hedge + d.Ceiling)
+	}
+	return d.capped(time.Duration(d.Attempts)*d.Ceiling + longestWaits(d.Attempts, d.RetryBase, maxPolicyTime)) // at most maxAttempts x 24 h
 }

@@ -197,6 +197,8 @@ func statusRules() []rule[outcomeSays] {
 		[]rule[outcomeSays]{
 			outcome("T21", inStatus, saysCancelled, "semantic-conventions docs/http/http-spans.md; #3494, #3495", sign{kinds: clientKind, state: unsetStatus,
 				has: []attrIs{{key: "http.request.method"}}, lacks: []string{httpStatusKey, "error.type", "response_flags"}, scope: httpScopes}),
+			outcome("R10", inStatus, saysFailure, "aws/smithy-go transport/http/client.go", // no answer came, and nothing says why
+				sign{kinds: ownKind, name: "DoHTTPRequest", has: []attrIs{{key: "http.response.status_code", is: "0"}}}),
 			outcome("spec", inGeneral, saysNoData, "spec 1", sign{kinds: callerKinds, has: []attrIs{{key: httpStatusKey, is: "404"}}}),
 		},
 		forValues(outcome("spec", inGeneral, saysFailure, "RFC 9110", sign{kinds: callerKinds}), httpStatusKey, "4*", "5*", "6*", "7*", "8*", "9*"),

@@ -231,7 +231,6 @@ func (f *forest) before(a, b span) int {
 type segment struct {
 	node       int32
 	start, end time.Duration
-	inFlight   bool // a child of the node ran meanwhile, and was not waited for
 }
 
 // A frame is a visit of a node that is under way: the node's path from lo up
@@ -247,17 +246,10 @@ type frame struct {
 	entered []span
 }
 
-// Path is the critical path of the tree under root: the backward walk from its
+// walk is the critical path of the tree under root: the backward walk from its
 // end along the child that ended last. The segments are in order and tile
 // [start, end) of the root, and hold until the next call. visited is called for
-// each node on the way, if not nil. Segments during which a child ran are marked.
-func (f *forest) Path(root int32, visited func(node int32)) []segment {
-	path := f.walk(root, visited)
-	f.markInFlight(path)
-	return path
-}
-
-// walk is Path without the marks.
+// each node on the way, if not nil.
 //
 // The walk is iterative, and linear-log in the number of children: what a
 // visit has passed it never looks at again.
@@ -359,8 +351,9 @@ func (f *forest) pick(at *frame) (span, bool) {
 	return near, isNear
 }
 
-// markInFlight marks the segments during which a child of their node ran.
-func (f *forest) markInFlight(path []segment) {
+// markInFlight marks the stretches of a path during which a child of their span ran: it was
+// not waited for.
+func (f *forest) markInFlight(path []stretch) {
 	ends, ended := again(&f.ends, len(f.kids)), again(&f.ended, len(f.nodes)) // by child: the latest end up to it; by node: known
 	for i := range path {
 		s := &path[i]

@@ -168,13 +168,26 @@ func (t *traced) findPhases() {
 	if len(t.stray) > 0 {
 		tries = t.triesOf()
 	}
-	for _, i := range t.stray {
+	for _, i := range t.stray { // parents first
 		if t.Spans[i].Defect != 0 || t.seen[i].part == queuePart {
 			continue
 		}
-		if a := t.besideStray(i, tries[t.Spans[i].Resource]); a >= 0 {
-			t.addSpan(add, a, i)
-			t.attempts[a].start = min(t.attempts[a].start, t.Spans[i].Start)
+		a := int32(-1)
+		if p := t.Spans[i].Parent; p >= 0 && t.seen[p].part.phase() { // inside another: what that belongs to
+			a = t.attempt[p]
+		}
+		if a < 0 {
+			a = t.besideStray(i, tries[t.Spans[i].Resource])
+		}
+		if a < 0 {
+			continue
+		}
+		t.addSpan(add, a, i)
+		try := &t.attempts[a]
+		try.start = min(try.start, t.Spans[i].Start)
+		t.attempt[i] = a
+		if t.request[i] >= 0 {
+			t.unit[i] = t.unit[try.at]
 		}
 	}
 	for _, p := range t.told {

@@ -250,7 +250,7 @@ func (p *player) call(c *piece, start time.Duration) fate {
 		return p.hedged(c, plan, start)
 	case plan.attempts > 0:
 		return p.retried(c, plan, start)
-	case (plan.policed || plan.ceiling > 0) && c.oneByOne():
+	case plan.changes() && c.separable():
 		return p.repeated(c, plan, start)
 	}
 	lead := time.Duration(0)
@@ -260,7 +260,7 @@ func (p *player) call(c *piece, start time.Duration) fate {
 		lead = min(plan.scaled(c.tries[n-1].start), plan.scaled(c.length))
 		last.length, last.known = max(0, c.length-c.tries[n-1].start), c.tries[n-1].known
 	}
-	timeout, skip := p.timeout(c, plan, start, lead)
+	timeout, skip := p.timeout(c, plan, last, start, lead)
 	if skip {
 		return fate{start: start, end: start, outcome: Skipped, left: true}
 	}
@@ -269,6 +269,11 @@ func (p *player) call(c *piece, start time.Duration) fate {
 	}
 	a := p.attempt(c, plan, last, timeout, 0)
 	return fate{start: start, end: start + lead + a.length, outcome: a.outcome, attempts: c.attempts(), made: true}
+}
+
+// changes reports whether calls may end otherwise than they did.
+func (d *depPlan) changes() bool {
+	return d.policed || d.ceiling > 0 || d.factor != 1 || d.failing > 0
 }
 
 // scaled is a length as the scenario has it.
@@ -280,8 +285,10 @@ func (d *depPlan) scaled(t time.Duration) time.Duration {
 }
 
 // timeout is how long a call that starts at a time may take; never: no end to
-// it. lead is what went before its last attempt, to which the ceiling applies.
-func (p *player) timeout(c *piece, plan *depPlan, start, lead time.Duration) (timeout time.Duration, skip bool) {
+// it. lead is what goes before the attempt t, to which the ceiling applies. Where the scenario
+// has no timeout, what was cut is cut again when it was, and what is seen in use holds
+// for what takes longer than recorded.
+func (p *player) timeout(c *piece, plan *depPlan, t tried, start, lead time.Duration) (timeout time.Duration, skip bool) {
 	timeout = never
 	if plan.ceiling > 0 {
 		timeout = lead + plan.ceiling
@@ -296,10 +303,10 @@ func (p *player) timeout(c *piece, plan *depPlan, start, lead time.Duration) (ti
 		return timeout, false
 	}
 	switch {
-	case c.outcome.Cut() || c.outcome == CancelledRace:
-		timeout = c.length
-	case plan.now > 0 && (plan.factor != 1 || plan.failing > 0):
-		timeout = max(plan.now, c.length)
+	case t.outcome.Cut() || c.outcome == CancelledRace:
+		timeout = lead + t.length
+	case plan.now > 0 && plan.changes():
+		timeout = lead + max(plan.now, t.length)
 	}
 	return timeout, false
 }
@@ -307,7 +314,7 @@ func (p *player) timeout(c *piece, plan *depPlan, start, lead time.Duration) (ti
 // attempt makes one attempt that may take timeout. n tells those of one call apart.
 func (p *player) attempt(c *piece, plan *depPlan, t tried, timeout time.Duration, n int) tried {
 	cut := tried{length: timeout, outcome: ReadTimeout}
-	if t.outcome.Cut() || t.outcome == CancelledRace {
+	if t.outcome.Cut() || t.outcome == CancelledRace && c.outcome == CancelledRace { // of a call that was answered, a loser runs on until it is cut
 		cut.outcome = t.outcome
 	}
 	if plan.failing > 0 {
@@ -364,31 +371,66 @@ func (c *piece) first() tried {
 	return tried{length: c.length, outcome: c.outcome, code: c.code, known: c.known}
 }
 
-// repeated makes the attempts of the record one after the other for as long as they fail,
-// after the waits that were recorded: the first that is given the time to answer is the last.
+// repeated makes the attempts of the record again, until one is given the time to answer:
+// a retry after those before it have ended, and the wait that was recorded; a hedge as long
+// after the attempt before it as was recorded, if none has answered by then.
+//
+//	recorded  [==a==] wait [==b==        a copy  [==a==|        slower  [====a====|
+//	slower    [====a====] wait [====b===         [  hedge]              [  ====hedge]
+//
+// A copy that lost its race is asked for its answer last, and only if that can have come
+// before the one that won: it took longer than it was given.
 func (p *player) repeated(c *piece, plan *depPlan, start time.Duration) fate {
-	last := &c.tries[len(c.tries)-1]
-	tail := c.length - last.start - last.length // of a span around the attempts
 	f := fate{start: start, end: start, made: true}
-	for n, t := range c.tries {
-		at := start + t.start
-		if n > 0 {
-			before := &c.tries[n-1]
-			at = f.end + t.start - before.start - before.length
+	answer := never
+	try := func(n int, at, timeout time.Duration) (end time.Duration) {
+		a := p.attempt(c, plan, c.tries[n], timeout, n)
+		end = at + a.length
+		switch {
+		case a.outcome.Answered() && end < answer:
+			answer, f.end, f.outcome = end, end, a.outcome
+		case answer == never:
+			f.end, f.outcome = end, a.outcome
 		}
-		timeout, skip := p.timeout(c, plan, at, 0)
+		return end
+	}
+	type made struct{ at, timeout time.Duration }
+	var all []made
+	var reached, before time.Duration // latest end of all so far, as made and as recorded
+	for n := range c.tries {
+		t := &c.tries[n]
+		at := start + t.start
+		switch {
+		case n > 0 && t.hedge:
+			at = all[n-1].at + t.start - c.tries[n-1].start
+		case n > 0:
+			at = reached + t.start - before
+		}
+		if answer <= at {
+			break
+		}
+		timeout, skip := p.timeout(c, plan, *t, at, 0)
 		if skip && n == 0 {
 			return fate{start: start, end: start, outcome: Skipped, left: true}
 		} else if skip {
 			break
 		}
-		a := p.attempt(c, plan, t, timeout, n)
-		f.attempts++
-		if f.end, f.outcome = at+a.length, a.outcome; !a.outcome.fails() {
-			break
+		all = append(all, made{at, timeout})
+		if t.outcome != CancelledRace {
+			reached, before = max(reached, try(n, at, timeout)), max(before, t.start+t.length)
 		}
 	}
-	f.end += tail
+	for n, m := range all {
+		if t := &c.tries[n]; t.outcome == CancelledRace && m.at < answer && m.at+min(plan.scaled(t.length), m.timeout) < answer {
+			try(n, m.at, m.timeout)
+		}
+	}
+	for _, m := range all {
+		if m.at < answer {
+			f.attempts++
+		}
+	}
+	f.end += c.length - c.decided() // what a span around the attempts took besides
 	return f
 }
 
@@ -426,7 +468,7 @@ func (p *player) again(c *piece, plan *depPlan, first tried, start, timeout time
 //
 // No wait is begun unless a call still fits after it.
 func (p *player) retried(c *piece, plan *depPlan, start time.Duration) fate {
-	timeout, skip := p.timeout(c, plan, start, 0)
+	timeout, skip := p.timeout(c, plan, c.first(), start, 0)
 	if skip {
 		return fate{start: start, end: start, outcome: Skipped, left: true}
 	}
@@ -444,7 +486,7 @@ func (p *player) retried(c *piece, plan *depPlan, start time.Duration) fate {
 			p.drawn = true
 		}
 		at = f.end + time.Duration(u*float64(plan.base)*math.Exp2(float64(f.attempts-1)))
-		if timeout, skip = p.timeout(c, plan, at, 0); skip {
+		if timeout, skip = p.timeout(c, plan, a, at, 0); skip {
 			return f
 		}
 		a = p.again(c, plan, a, at, timeout, f.attempts, false)
@@ -472,7 +514,7 @@ func (d *depPlan) retries(a *tried) bool {
 // hedged makes a call, and a second copy if the first still runs after the delay.
 // The first good answer is taken, and the other copy cancelled.
 func (p *player) hedged(c *piece, plan *depPlan, start time.Duration) fate {
-	timeout, skip := p.timeout(c, plan, start, 0)
+	timeout, skip := p.timeout(c, plan, c.first(), start, 0)
 	if skip {
 		return fate{start: start, end: start, outcome: Skipped, left: true}
 	}
@@ -481,7 +523,7 @@ func (p *player) hedged(c *piece, plan *depPlan, start time.Duration) fate {
 	if a.length <= plan.hedge {
 		return f
 	}
-	timeout, skip = p.timeout(c, plan, start+plan.hedge, 0)
+	timeout, skip = p.timeout(c, plan, c.first(), start+plan.hedge, 0)
 	if skip {
 		return f
 	}

@@ -148,15 +148,32 @@ func (t *attempt) answeredIn(as Outcome, from time.Duration) time.Duration {
 	return max(0, t.calleeEnd+t.leg-from)
 }
 
-// oneByOne reports whether the attempts were retries: each began because the one before it
-// had failed.
-func (p *piece) oneByOne() bool {
+// separable reports whether the record tells why each attempt began: the first with the
+// call, a hedge beside the one before it, and a retry because all before it had failed.
+func (p *piece) separable() bool {
+	failed := true
 	for i := range p.tries {
-		if p.tries[i].hedge || i+1 < len(p.tries) && !p.tries[i].outcome.fails() {
+		if i > 0 && !p.tries[i].hedge && !failed {
 			return false
 		}
+		failed = failed && p.tries[i].outcome.fails()
 	}
 	return len(p.tries) > 0
+}
+
+// decided is when the first answer came, or else the last attempt ended, since the start of
+// the call.
+func (p *piece) decided() time.Duration {
+	at := never
+	for i := range p.tries {
+		if t := &p.tries[i]; t.outcome.Answered() {
+			at = min(at, t.start+t.length)
+		}
+	}
+	if last := &p.tries[len(p.tries)-1]; at == never {
+		return last.start + last.length
+	}
+	return at
 }
 
 // A bitset holds positions of up to maxNodes pieces.

@@ -563,3 +563,94 @@ z c 102 108 k=SERVER s=b h=B
 	i := slices.IndexFunc(r.Routes, func(r ReplayRoute) bool { return r.Service == "web" })
 	want(t, "by policy", *r.Routes[i].Replayed.Latency.P50.Point, ms(80))
 }
+
+// TestReplaySlowerRetries: where a dependency is slower, its answers take longer. A wait
+// before a retry does not, and neither does an attempt that its caller cut.
+func TestReplaySlowerRetries(t *testing.T) {
+	const refused = `
+R - 0 150 k=SERVER s=web
+a R 10 60 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=503
+b R 80 140 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.request.resend_count=1 a=http.response.status_code=200
+`
+	cut := func(attr string) string {
+		return `
+R - 0 200 k=SERVER s=web
+a R 10 110 k=CLIENT s=web a=http.request.method=GET a=peer.service=b st=DEADLINE` + attr + `
+b R 130 190 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.request.resend_count=1 a=http.response.status_code=200` + attr + `
+`
+	}
+	const limit = " a=http.request.header.x-request-timeout-ms=100"
+	for _, test := range []struct {
+		name, shape string
+		kind        ChangeKind
+		factor      float64
+		end         float64 // ms
+		failed      int
+	}{
+		{"errors, slower", refused, Slower, 2, 10 + 2*50 + 20 + 2*60 + 10, 0},
+		{"errors, faster", refused, Faster, 2, 10 + 25 + 20 + 30 + 10, 0},
+		{"cut, slower", cut(""), Slower, 2, 10 + 100 + 20 + 2*60 + 10, 0},
+		{"cut by a known timeout, slower", cut(limit), Slower, 2, 10 + 100 + 20 + 100, 1},
+		{"cut by a known timeout, a little slower", cut(limit), Slower, 1.5, 10 + 100 + 20 + 90 + 10, 0},
+	} {
+		_, route := replayed(t, worked(t, test.shape), "", ReplayOptions{Changes: []Change{{Kind: test.kind, Name: "b", Factor: test.factor}}})
+		m := &route.Replayed
+		latency := &m.Latency
+		if m.Failed == 1 {
+			latency = &m.LatencyFailed
+		}
+		want(t, test.name+": failed", m.Failed, test.failed)
+		want(t, test.name+": attempts", m.Attempts, 2)
+		want(t, test.name+": took", *latency.P50.Point, ms(test.end))
+	}
+}
+
+// TestReplayHedges: copies run side by side, the second 70 ms after the first. When it was sent is
+// its caller's, and does not change; what the copy that lost would have taken is not recorded,
+// but more than it was given.
+func TestReplayHedges(t *testing.T) {
+	shape := func(first, second float64, won, lost string) string {
+		return fmt.Sprintf(`
+R - 0 200 k=SERVER s=web
+a R 10 %v k=CLIENT s=web a=http.request.method=GET a=peer.service=b %s
+b R 80 %v k=CLIENT s=web a=http.request.method=GET a=peer.service=b %s
+`, first, won, second, lost)
+	}
+	const ok, lost = "a=http.response.status_code=200", "st=CANCELLED"
+	second, first := shape(150.4, 150, lost, ok), shape(150, 150.4, ok, lost)
+	for _, test := range []struct {
+		name, shape string
+		change      Change
+		low, high   time.Duration // when the call ends, at best and at worst
+		tail        float64       // ms: own work of the request after it
+		attempts    int
+	}{
+		// The second answers at 80 + 140; the first would have taken more than 2 x 140.4.
+		{"second wins, slower", second, Change{Kind: Slower, Factor: 2}, ms(220), ms(220), 50, 2},
+		// 80 + 35; the first took more than 70.2, so that it answers after 80.2 or never.
+		{"second wins, faster", second, Change{Kind: Faster, Factor: 2}, ms(80) + 200*time.Microsecond, ms(115), 50, 2},
+		// The first answers at 10 + 280. Of the second it is known that it took more than 70.4, and
+		// of all that do, that they take 140: 80 + 280.
+		{"first wins, slower", first, Change{Kind: Slower, Factor: 2}, ms(290), ms(290), 50, 2},
+		// The first answers at 10 + 35, before a second is sent.
+		{"first wins, faster", first, Change{Kind: Faster, Factor: 4}, ms(45), ms(45), 50, 1},
+		// Each copy may take 100: the first is cut at 110, the second, which would take 140, at 180.
+		{"first wins, timeout", first, Change{Kind: Timeout, Timeout: ms(100)}, ms(180), ms(180), 0, 2},
+		{"second wins, timeout", second, Change{Kind: Timeout, Timeout: ms(100)}, ms(150), ms(150), 50, 2},
+	} {
+		test.change.Name = "b"
+		_, route := replayed(t, worked(t, test.shape), "", ReplayOptions{Changes: []Change{test.change}})
+		at := func(m *Measures) time.Duration {
+			if m.Failed == 1 {
+				return *m.LatencyFailed.P50.Point
+			}
+			return *m.Latency.P50.Point
+		}
+		best := &route.Replayed
+		if route.ReplayedAtBest != nil {
+			best = route.ReplayedAtBest
+		}
+		want(t, test.name+": at worst, at best", []time.Duration{at(&route.Replayed), at(best)}, []time.Duration{test.high + ms(test.tail), test.low + ms(test.tail)})
+		want(t, test.name+": attempts", route.Replayed.Attempts, test.attempts)
+	}
+}

@@ -25,6 +25,7 @@ type requestReader struct {
 type requestRoom struct {
 	r         request
 	written   deadline
+	told      deadline
 	calls     []call
 	awaited   []*call
 	attempts  []attempt
@@ -261,10 +262,14 @@ func (d *requestReader) grounds(r *request) {
 	if f.next() {
 		g.ending |= 2
 	}
-	written, called, placed, doubted, reached := f.next(), f.next(), f.next(), f.next(), f.next()
+	written, called, placed, doubted, reached, told := f.next(), f.next(), f.next(), f.next(), f.next(), f.next()
 	if written {
 		d.written = deadline{budget: d.time(), doubt: d.time(), source: Recorded, origin: -1}
 		g.written = &d.written
+	}
+	if told {
+		d.told = deadline{budget: d.time(), doubt: d.time(), source: Recorded, origin: -1}
+		g.told = &d.told
 	}
 	if called {
 		g.caller = int32(d.index(math.MaxInt32))

@@ -211,10 +211,12 @@ func (w *requestWriter) request(r *request) {
 // grounds appends the grounds of a request.
 func (w *requestWriter) grounds(r *request) {
 	g := &r.grounds
-	w.flags(g.ending&1 != 0, g.ending&2 != 0, g.written != nil, g.caller >= 0, g.call >= 0, g.doubt != 0, g.reach != r.duration)
-	if g.written != nil {
-		w.time(g.written.budget)
-		w.time(g.written.doubt)
+	w.flags(g.ending&1 != 0, g.ending&2 != 0, g.written != nil, g.caller >= 0, g.call >= 0, g.doubt != 0, g.reach != r.duration, g.told != nil)
+	for _, d := range []*deadline{g.written, g.told} {
+		if d != nil {
+			w.time(d.budget)
+			w.time(d.doubt)
+		}
 	}
 	if g.caller >= 0 {
 		w.count(int(g.caller))

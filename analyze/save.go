@@ -33,8 +33,9 @@ import (
 // A text, peer or route comes before the first trace that refers to it.
 const SummaryMagic = "\x89OVERRUN"
 
-// summaryVersion is that of what is written; all versions from 1 on are read.
-const summaryVersion = 1
+// summaryVersion is that of what is written; all versions from 1 on are read. Since 2, grounds tell
+// of a deadline that a callee was told and its call did not have.
+const summaryVersion = 2
 
 // A recordKind is what a record of a summary is.
 type recordKind byte

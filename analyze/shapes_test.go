@@ -42,9 +42,11 @@ func pathsOf(t *ingest.Trace) testView {
 		start := starts[view.Root]
 		path := []testSeg{}
 		for _, s := range view.Path {
-			// A view tells apart what a span's segment was spent on.
-			if n := len(path); n > 0 && path[n-1].span == s.Span && path[n-1].end == start+s.Start && path[n-1].inFlight == s.InFlight {
+			// A view tells apart what a span's segment was spent on, and during which of it a
+			// child ran.
+			if n := len(path); n > 0 && path[n-1].span == s.Span && path[n-1].end == start+s.Start {
 				path[n-1].end = start + s.End
+				path[n-1].inFlight = path[n-1].inFlight || s.InFlight
 				continue
 			}
 			path = append(path, testSeg{s.Span, start + s.Start, start + s.End, s.InFlight})

@@ -18,10 +18,24 @@ type group struct {
 
 // join adds a unit by a rule.
 func (g *group) join(unit int32, how string) {
+	g.units, g.how = append(g.units, unit), append(g.reasons(), how)
+}
+
+// reasons is how, with room for each unit.
+func (g *group) reasons() []string {
 	if g.how == nil {
-		g.how = make([]string, len(g.units), len(g.units)+1)
+		return make([]string, len(g.units), len(g.units)+1)
 	}
-	g.units, g.how = append(g.units, unit), append(g.how, how)
+	return g.how
+}
+
+// race takes in the units of a group whose last one lost against the last one here, which
+// stays the last.
+func (g *group) race(lost *group) {
+	won, against := g.reasons(), lost.reasons()
+	won[len(won)-1], against[len(against)-1] = "H5", "H5"
+	g.units, g.how = append(slices.Clip(lost.units), g.units...), append(against, won...)
+	lost.units = nil
 }
 
 // defaultMaxGap is the longest wait between two attempts that nothing marks.
@@ -62,7 +76,7 @@ func (t *traced) groupCalls() {
 			if beside == nil {
 				beside = map[place]int{}
 			}
-			beside[place{s.Parent, s.Name}]++
+			beside[place{s.Parent, t.siblingName(t.units[k].at)}]++
 		}
 	}
 	type key struct {
@@ -74,7 +88,7 @@ func (t *traced) groupCalls() {
 	for i, k := range byStart {
 		u := &t.units[k]
 		s := &t.Spans[u.at]
-		here := place{s.Parent, s.Name}
+		here := place{s.Parent, t.siblingName(u.at)}
 		if s.Parent < 0 || beside[here] < 2 || len(u.tries) > 1 || s.Kind == ingest.Producer {
 			groups = append(groups, group{units: byStart[i : i+1 : i+1]})
 			continue
@@ -139,6 +153,15 @@ func byCallStart(a, b call) int {
 	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.at, b.at))
 }
 
+// siblingName is the name that attempts of one call share: that of a span around one try
+// may end with its number (attempt_2).
+func (t *traced) siblingName(i int32) string {
+	if t.seen[i].part == attemptPart && t.Spans[i].Kind == ingest.Internal {
+		return strings.TrimRight(t.Spans[i].Name, "0123456789")
+	}
+	return t.Spans[i].Name
+}
+
 // peerKey is what attempts of one call have in common.
 func (t *traced) peerKey(i int32) string {
 	f := t.fact(i)
@@ -182,6 +205,9 @@ func (h *lastTries) Pop() any {
 }
 
 func (t *traced) firstTry(unit int32) *attempt { return &t.attempts[t.attempt[t.units[unit].tries[0]]] }
+
+// lastTry is the last attempt of a group, if its units are single attempts.
+func (t *traced) lastTry(g *group) *attempt { return t.firstTry(g.units[len(g.units)-1]) }
 
 // continued finds the group that a unit goes on with, the latest to have ended,
 // takes it off, and says by which rule; -1: none.
@@ -239,16 +265,13 @@ func (b *siblings) add(g, unit int32) {
 	}
 }
 
-// race joins groups of one attempt each that are copies of one call: they
-// overlap, exactly one was answered, and the others were cancelled within
-// raceTolerance of its end. All answered is fan-out (H6).
+// race joins groups whose last attempts are copies of one call: they overlap,
+// exactly one was answered, and the others were cancelled within raceTolerance of its
+// end. All answered is fan-out (H6). Attempts before the last are retries, of either copy.
 func (t *traced) race(groups []group, list []int32) {
 	var won, lost []int32
 	for _, g := range list {
-		if len(groups[g].units) != 1 {
-			continue
-		}
-		switch a := t.firstTry(groups[g].units[0]); {
+		switch a := t.lastTry(&groups[g]); {
 		case a.outcome.Answered():
 			won = append(won, g)
 		case t.seen[a.at].state == cancelled && !a.unfinished:
@@ -258,32 +281,30 @@ func (t *traced) race(groups []group, list []int32) {
 	if len(won) == 0 || len(lost) == 0 {
 		return
 	}
-	first := func(g int32) *attempt { return t.firstTry(groups[g].units[0]) }
+	last := func(g int32) *attempt { return t.lastTry(&groups[g]) }
 	// Winners by start; one that another answered attempt overlaps is fan-out, so
 	// that those left are by end too.
-	slices.SortFunc(won, func(a, b int32) int { return cmp.Or(cmp.Compare(first(a).start, first(b).start), cmp.Compare(a, b)) })
+	slices.SortFunc(won, func(a, b int32) int { return cmp.Or(cmp.Compare(last(a).start, last(b).start), cmp.Compare(a, b)) })
 	alone := won[:0:0]
 	reach := time.Duration(-1 << 62)
 	for i, w := range won {
-		if a := first(w); a.start >= reach && (i+1 == len(won) || first(won[i+1]).start >= a.end) {
+		if a := last(w); a.start >= reach && (i+1 == len(won) || last(won[i+1]).start >= a.end) {
 			alone = append(alone, w)
 		}
-		reach = max(reach, first(w).end)
+		reach = max(reach, last(w).end)
 	}
 	for _, l := range lost {
-		c := first(l)
-		i, _ := slices.BinarySearchFunc(alone, c.end-raceTolerance, func(w int32, end time.Duration) int { return cmp.Compare(first(w).end, end) })
-		if i == len(alone) || first(alone[i]).end > c.end+raceTolerance {
+		c := last(l)
+		i, _ := slices.BinarySearchFunc(alone, c.end-raceTolerance, func(w int32, end time.Duration) int { return cmp.Compare(last(w).end, end) })
+		if i == len(alone) || last(alone[i]).end > c.end+raceTolerance {
 			continue
 		}
 		w := alone[i]
-		win := first(w)
+		win := last(w)
 		if c.start >= win.end || win.start >= c.end || c.start == win.start || t.seen[c.at].index >= 0 && t.seen[win.at].index >= 0 {
 			continue
 		}
 		c.outcome = CancelledRace
-		groups[w].join(groups[l].units[0], "H5")
-		groups[w].how[0] = "H5"
-		groups[l].units = nil
+		groups[w].race(&groups[l])
 	}
 }

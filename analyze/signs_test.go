@@ -165,6 +165,99 @@ DoHTTPRequest#2 Attempt#2 50 90 s=web
 	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(20), Retry: ms(10), RetryWait: ms(30), Read: ms(40), Total: ms(100)})
 }
 
+func TestAttemptsOfAWS(t *testing.T) {
+	// What aws-sdk-go-v2 1.48 writes when it is answered 503, loses a connection, and is answered: no
+	// span of it has the status Error, and only DoHTTPRequest says how it ended.
+	a := Run(worked(t, `
+R - 0 130 k=SERVER s=web
+S3.Get R 10 120 k=CLIENT s=web st=OK a=rpc.system=aws-api a=rpc.service=S3 a=rpc.method=Get
+RetryLoop S3.Get 10 120 s=web
+Attempt RetryLoop 10 40 s=web a=operation.attempt=1
+DoHTTPRequest Attempt 10 29 s=web a=http.method=GET a=http.status_code=503
+OperationDeserializer Attempt 29 30 s=web
+Attempt#2 RetryLoop 40 80 s=web a=operation.attempt=2
+DoHTTPRequest#2 Attempt#2 40 60 s=web a=http.method=GET a=http.status_code=0
+Attempt#3 RetryLoop 80 120 s=web a=operation.attempt=3
+DoHTTPRequest#3 Attempt#3 80 120 s=web a=http.method=GET a=http.status_code=200
+`), Options{})
+	d := a.Report.Dependencies[0]
+	want(t, "attempts, ok, errors", []int{d.Attempts, d.OK, d.Errors}, []int{3, 1, 2})
+	want(t, "minimum", *d.Minimum, ms(40)) // of the only answer
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(20), Retry: ms(20 + 20), RetryWait: ms(10 + 20), Read: ms(40), Total: ms(130)})
+}
+
+func TestNumberedAttempts(t *testing.T) {
+	// Spans around one try that number themselves in their names are attempts of one call.
+	a := Run(worked(t, `
+R - 0 300 k=SERVER s=web
+attempt_1 R 10 60 s=web a=retry.attempt=1
+x attempt_1 10 60 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=503
+attempt_2 R 100 160 s=web a=retry.attempt=2
+y attempt_2 100 160 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=503
+attempt_3 R 200 280 s=web a=retry.attempt=3
+z attempt_3 200 280 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=200
+`), Options{})
+	d := a.Report.Dependencies[0]
+	want(t, "calls, attempts, ok, errors", []int{d.Calls, d.Attempts, d.OK, d.Errors}, []int{1, 3, 1, 2})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(30), Retry: ms(50 + 60), RetryWait: ms(40 + 40), Read: ms(80), Total: ms(300)})
+}
+
+func TestRetryThatIsHedged(t *testing.T) {
+	// The first attempt fails, and of the second a copy is sent that wins; or it wins itself.
+	const shape = `
+R - 0 200 k=SERVER s=web
+a R 10 50 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=503
+b R 60 %s
+c R 90 %s
+`
+	const won = "120 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=200"
+	const lost = "120.2 k=CLIENT s=web a=http.request.method=GET a=peer.service=b st=CANCELLED"
+	for name, row := range map[string]struct {
+		shape string
+		time  Time
+	}{
+		"copy wins":  {fmt.Sprintf(shape, lost, won), Time{Own: ms(90), Retry: ms(40), RetryWait: ms(10), Read: ms(30), Hedge: ms(30), Total: ms(200)}},
+		"copy loses": {fmt.Sprintf(shape, won, lost), Time{Own: ms(90), Retry: ms(40), RetryWait: ms(10), Read: ms(60), Total: ms(200)}},
+	} {
+		a := Run(worked(t, row.shape), Options{})
+		d := a.Report.Dependencies[0]
+		want(t, name+": calls, attempts, ok", []int{d.Calls, d.Attempts, d.OK}, []int{1, 3, 1})
+		want(t, name+": time", a.Report.Routes[0].Time, row.time)
+	}
+}
+
+func TestAttemptWithoutEnd(t *testing.T) {
+	// Between its start and the next attempt it ran, or the caller waited: nobody knows.
+	a := Run(worked(t, `
+R - 0 300 k=SERVER s=web
+a R 10 60 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=503
+b R 80 ? k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.request.resend_count=1
+c R 150 250 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.request.resend_count=2 a=http.response.status_code=200
+`), Options{})
+	want(t, "attempts", a.Report.Dependencies[0].Attempts, 3)
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(60), Retry: ms(50), RetryWait: ms(20), Unknown: ms(70), Read: ms(100), Total: ms(300)})
+}
+
+func TestConnectingInsidePoolBesideCall(t *testing.T) {
+	// As instrumentation-pg writes it: the query begins when the pool has given a connection (C28),
+	// which it first had to open (C29). 10 + 2 ms are the pool's, 38 the connection's.
+	dump := worked(t, `
+R - 0 200 k=SERVER s=web
+pg-pool.connect R 10 60 k=CLIENT s=web a=db.system=postgresql
+pg.connect pg-pool.connect 20 58 k=CLIENT s=web a=db.system=postgresql
+q R 60 120 k=CLIENT s=web a=db.system=postgresql a=db.name=x
+`)
+	a := Run(dump, Options{})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(90), Connect: ms(50), Read: ms(60), Total: ms(200)})
+	view := a.Views(dump.Traces[0])[0]
+	want(t, "phases", view.Calls[0].Tries[0].Phases, map[string]time.Duration{"pool": ms(12), "connect": ms(38)})
+	took := map[Category]time.Duration{}
+	for _, s := range view.Path {
+		took[s.Category] += s.End - s.Start
+	}
+	want(t, "path", took, map[Category]time.Duration{Own: ms(90), Connect: ms(50), Read: ms(60)})
+}
+
 func TestWidened(t *testing.T) {
 	// web has 100 ms and calls at 10: db may take 90, and is promised 500.
 	a := Run(worked(t, `
@@ -174,6 +267,27 @@ s c 12 60 k=SERVER s=db h=A a=http.request.header.x-budget-ms=500
 `), Options{Deadline: ms(100)})
 	want(t, "findings", findings(&a.Report), []string{"deadline-widened web R -> db: 1+0"})
 	want(t, "amount", a.Report.Findings[0].Examples[0].Amount, ms(12+500-100))
+}
+
+func TestWidenedOnTheWay(t *testing.T) {
+	// web has 250 ms, and gives its call 200 at 10: until 210. db is told 400 at 12, by somebody in
+	// between: until 412, which is 202 more. Without a deadline of web it is no less.
+	const shape = `
+R - 0 300 k=SERVER s=web h=A
+c R 10 290 k=CLIENT s=web h=A a=http.request.header.x-budget-ms=200
+s c 12 280 k=SERVER s=db h=A a=http.request.header.x-budget-ms=400
+`
+	for _, o := range []Options{{Deadline: ms(250)}, {}} {
+		a := Run(worked(t, shape), o)
+		found := 0
+		for _, f := range a.Report.Findings {
+			if f.Code == DeadlineWidened {
+				found++
+				want(t, "widened", []any{f.Service, f.Callee, f.Count, f.Examples[0].Amount}, []any{"web", "db", 1, ms(202)})
+			}
+		}
+		want(t, "findings", found, 1)
+	}
 }
 
 func TestTimeoutOverBudget(t *testing.T) {

@@ -24,9 +24,10 @@ type clockPair struct{ parent, child int32 }
 
 // evidence collects the edges of one clock pair.
 type evidence struct {
-	feasible []interval
-	early    int // edges whose callee starts more than provedSkew before its call
-	outlives int // edges whose callee ends more than provedSkew after its call
+	callees  []int32    // spans whose parent reads the other clock
+	feasible []interval // of calls that were answered
+	early    int        // edges whose callee starts more than provedSkew before its call
+	outlives int        // edges whose callee ends more than provedSkew after its call
 }
 
 // shift is how far the child's clock has to be moved: the middle of the
@@ -79,6 +80,32 @@ func (e *evidence) shift() (d time.Duration, ok bool) {
 	return d, most > unmoved && (d >= provedSkew || d <= -provedSkew)
 }
 
+// stays reports whether a clock that nothing proves to be off stays where it is, though its
+// callers' clock is moved by an offset: if more of its spans begin inside their calls so
+// than if it went with that clock.
+//
+//	call, as recorded, and moved   [=====]          [=====]
+//	callee stays                                       [=]
+//	callee goes with it               [=]    ->         [=]
+func (e *evidence) stays(t *ingest.Trace, offset time.Duration) bool {
+	if e == nil {
+		return false
+	}
+	staying, going := 0, 0
+	for _, i := range e.callees {
+		c := &t.Spans[i]
+		p := &t.Spans[c.Parent]
+		inside := func(start time.Duration) bool { return start >= p.Start-provedSkew && start < p.End }
+		if inside(c.Start - offset) {
+			staying++
+		}
+		if inside(c.Start) {
+			going++
+		}
+	}
+	return staying > going || staying == 0 && going == 0
+}
+
 // A moved says which clock of a trace was moved, how far, and the span that
 // shows it: the first, from the top, on that clock.
 type moved struct {
@@ -106,13 +133,17 @@ func repairSkew(t *ingest.Trace, at, down []int32, limit time.Duration, answered
 			continue
 		}
 		p := &t.Spans[c.Parent]
-		if p.Defect != 0 || c.Defect != 0 || c.Duration() > p.Duration() || !answered(c.Parent) {
+		if p.Defect != 0 || c.Defect != 0 {
 			continue
 		}
 		e := pairs[pair]
 		if e == nil {
 			e = new(evidence)
 			pairs[pair] = e
+		}
+		e.callees = append(e.callees, int32(i))
+		if c.Duration() > p.Duration() || !answered(c.Parent) {
+			continue
 		}
 		e.feasible = append(e.feasible, interval{p.Start - c.Start, p.End - c.End})
 		if c.Start < p.Start-provedSkew {
@@ -133,7 +164,8 @@ func repairSkew(t *ingest.Trace, at, down []int32, limit time.Duration, answered
 	}
 
 	// One offset a clock, from the top down: a clock that was placed stays
-	// where it is, so that a call back to a clock above moves nothing.
+	// where it is, so that a call back to a clock above moves nothing. A clock that
+	// nothing proves to be off goes with the one that calls it, or stays.
 	type place struct {
 		set    bool
 		offset time.Duration
@@ -151,8 +183,12 @@ func repairSkew(t *ingest.Trace, at, down []int32, limit time.Duration, answered
 			continue
 		}
 		offset := places[at[c.Parent]].offset
-		d := shifts[clockPair{at[c.Parent], at[i]}]
-		if d > limit || d < -limit {
+		pair := clockPair{at[c.Parent], at[i]}
+		d, proved := shifts[pair]
+		switch {
+		case !proved && offset != 0 && pairs[pair].stays(t, offset):
+			offset = 0
+		case d > limit || d < -limit:
 			found = append(found, moved{i, d, true})
 			d = 0
 		}

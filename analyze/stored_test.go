@@ -17,7 +17,7 @@ import (
 // all requests are known.
 var forgotten = cmp.Options{
 	cmpopts.IgnoreFields(request{}, "entry", "number", "table", "ended", "skipped", "nth", "awaited"),
-	cmpopts.IgnoreFields(grounds{}, "written"),
+	cmpopts.IgnoreFields(grounds{}, "written", "told"),
 	cmpopts.IgnoreFields(call{}, "peer", "rules", "at", "met", "dep", "node", "reserve", "before", "findings"),
 	cmpopts.IgnoreFields(attempt{}, "how", "at", "server"),
 	cmpopts.IgnoreFields(deadline{}, "at", "rule", "own", "origin", "wrote"),

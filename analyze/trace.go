@@ -89,7 +89,7 @@ func (a *Analysis) view(t *traced, index int32, held *holding) View {
 		v.Deadline, v.Source = &budget, r.deadline.source
 	}
 	for _, s := range t.stretches(r.entry, nil) {
-		span := &t.Spans[s.span]
+		span := &t.Spans[s.node]
 		p := PathSegment{Span: span.ID, Name: span.Name, Service: span.Resource.Service, Start: s.start - base, End: s.end - base,
 			Category: s.what, InFlight: s.inFlight}
 		if s.call != nil {

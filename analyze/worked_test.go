@@ -592,3 +592,49 @@ c R %v 139 k=CLIENT s=web h=A a=http.request.method=GET a=http.request.resend_co
 			[]time.Duration{ms(test.retry), ms(test.read), ms(test.wait), 0, ms(21)})
 	}
 }
+
+func TestSkewOfOneClockAmongOthers(t *testing.T) {
+	// B is 5 s behind A, by its start 4 990 ms before its call. Where C is right, its work lies
+	// inside B's call once that is moved; where it is as far behind as B, it goes with it. In
+	// neither case does C alone prove anything: it begins after its call, as recorded.
+	const behind = `
+R - 10000 10200 k=SERVER s=web h=A
+c R 10010 10190 k=CLIENT s=web h=A
+s c 5020 5180 k=SERVER s=api h=B
+d s 5040 5160 k=CLIENT s=api h=B
+`
+	for name, row := range map[string]string{
+		"right":  "q d 10050 10150 k=SERVER s=db h=C",
+		"behind": "q d 5050 5150 k=SERVER s=db h=C",
+	} {
+		dump := worked(t, behind+row+"\n")
+		a := Run(dump, Options{})
+		want(t, name+": moved", a.Report.Input.Skew, Skew{1, ms(5000)})
+		var got []string
+		for _, s := range a.Views(dump.Traces[0])[0].Path {
+			got = append(got, fmt.Sprint(s.Service, " ", s.Start, "..", s.End))
+		}
+		want(t, name+": path", got, []string{"web 0s..10ms", "web 10ms..20ms", "api 20ms..40ms", "api 40ms..50ms", "db 50ms..150ms",
+			"api 150ms..160ms", "api 160ms..180ms", "web 180ms..190ms", "web 190ms..200ms"})
+	}
+}
+
+func TestInFlightIsNotBeforeItsStart(t *testing.T) {
+	// A second copy wins, and the first is cancelled with it. Until 10 no call ran; the first
+	// ran from 10 on, and until 150.4 beside the end of the request.
+	dump := worked(t, `
+R - 0 200 k=SERVER s=web
+a R 10 150.4 k=CLIENT s=web st=CANCELLED a=peer.service=db
+b R 80 150 k=CLIENT s=web a=peer.service=db
+`)
+	for i := range dump.Traces[0].Spans {
+		if s := &dump.Traces[0].Spans[i]; s.Kind == ingest.Client {
+			s.Name = "get" // copies of one call
+		}
+	}
+	var got []string
+	for _, s := range Run(dump, Options{}).Views(dump.Traces[0])[0].Path {
+		got = append(got, fmt.Sprint(s.Start, "..", s.End, " ", s.Category, " ", s.InFlight))
+	}
+	want(t, "path", got, []string{"0s..10ms own false", "10ms..80ms read true", "80ms..150ms hedge false", "150ms..200ms own true"})
+}

@@ -52,10 +52,12 @@ func deployable(s *analyze.Suggestion, l *limits, form string, transports ...ana
 		switch {
 		case !slices.Contains(transports, d.Transport):
 			set := "no timeout is known"
-			if d.Whole > 0 {
-				set = "its client needs a timeout of " + d.Whole.String()
+			if whole := d.Whole(); whole > 0 {
+				set = "its client needs a timeout of " + whole.String()
 			}
 			l.say("%s: nothing that %s handles, as far as its spans tell: %s.", name, form, set)
+		case d.Transport == analyze.GRPC && !namesMethod(d.Operation):
+			l.say("%s: no timeout: its spans do not name both the service and the method, as %s has to.", name, form)
 		case d.Why == analyze.NoFit:
 			where := strings.Join(d.DoesNotFit, ", ")
 			if d.Tightest != nil {
@@ -103,6 +105,17 @@ func protoDuration(d time.Duration) string {
 		digits = digits[:len(digits)-3]
 	}
 	return fmt.Sprintf("%d.%ss", whole, digits)
+}
+
+// splitMethod splits a method of gRPC as operations name it, package.Service/Method.
+func splitMethod(operation string) (service, method string) {
+	service, method, _ = strings.Cut(strings.TrimPrefix(operation, "/"), "/")
+	return service, method
+}
+
+func namesMethod(operation string) bool {
+	service, method := splitMethod(operation)
+	return service != "" && method != ""
 }
 
 // An httpMatch says which requests an operation is about.
@@ -188,7 +201,8 @@ func upstreams(list []analyze.Deployable) (ups []*upstream) {
 		}
 		m := splitOperation(d.Operation)
 		if d.Transport == analyze.GRPC {
-			m = httpMatch{path: "/" + strings.TrimPrefix(d.Operation, "/")}
+			service, method := splitMethod(d.Operation)
+			m = httpMatch{path: "/" + service + "/" + method}
 		}
 		up := ups[len(ups)-1]
 		up.calls = append(up.calls, upstreamCall{m, d})

@@ -5,15 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/durationpb"
 	networking "istio.io/api/networking/v1"
 	"pgregory.net/rapid"
 
@@ -121,7 +124,35 @@ func envoyConfig(t testing.TB, s *analyze.Suggestion) (*routev3.RouteConfigurati
 	return &c, b.String()
 }
 
-// istioConfig reads what Istio writes by Istio's own schema, strictly.
+// istioRefuses lists what Istio's webhook says against a route, beyond its schema:
+// validateHTTPRetry, ValidateDuration and ValidateFQDN of istio/istio,
+// pkg/config/validation.
+func istioRefuses(r *networking.HTTPRoute) (list []string) {
+	duration := func(what string, d *durationpb.Duration) {
+		switch {
+		case d == nil:
+		case d.AsDuration() < time.Millisecond:
+			list = append(list, what+": duration must be greater than 1ms")
+		case d.AsDuration()%time.Millisecond != 0:
+			list = append(list, what+": only durations to ms precision are supported")
+		}
+	}
+	duration("timeout", r.Timeout)
+	if retry := r.Retries; retry != nil {
+		duration("perTryTimeout", retry.PerTryTimeout)
+		duration("backoff", retry.Backoff)
+		if retry.Attempts == 0 && (retry.PerTryTimeout != nil || retry.RetryOn != "" || retry.RetryRemoteLocalities != nil || retry.Backoff != nil) {
+			list = append(list, "http retry policy configured when attempts are set to 0 (disabled)")
+		}
+	}
+	return list
+}
+
+// istioNames are names of hosts: labels of DNS (RFC 1123).
+var istioNames = regexp.MustCompile(`^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)*$`)
+
+// istioConfig reads what Istio writes by Istio's own schema, strictly, and by the rules of its
+// webhook.
 func istioConfig(t testing.TB, s *analyze.Suggestion) (list []*networking.VirtualService, text string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -145,6 +176,16 @@ func istioConfig(t testing.TB, s *analyze.Suggestion) (list []*networking.Virtua
 		v := new(networking.VirtualService)
 		if err := protojson.Unmarshal(object.Spec, v); err != nil {
 			t.Fatalf("%v\n%s", err, doc)
+		}
+		for _, h := range v.Hosts {
+			if !istioNames.MatchString(h) {
+				t.Errorf("Istio refuses it: domain name %q invalid", h)
+			}
+		}
+		for _, r := range v.Http {
+			if refused := istioRefuses(r); refused != nil {
+				t.Errorf("Istio refuses it: %q\n%s", refused, doc)
+			}
 		}
 		list = append(list, v)
 	}
@@ -245,9 +286,9 @@ func TestIstio(t *testing.T) {
 		}
 	}
 	want := []string{
-		`orders POST /orders: 249ms try 249ms attempts 0 on "" after 0s`,
+		`orders POST /orders: 249ms try 0s attempts 0 on "" after 0s`,
 		`orders all: 0s try 0s attempts 0 on "" after 0s`,
-		`prices  /shop.Prices/Get: 60ms try 60ms attempts 0 on "" after 0s`,
+		`prices  /shop.Prices/Get: 60ms try 0s attempts 0 on "" after 0s`,
 		`prices all: 0s try 0s attempts 0 on "" after 0s`,
 		`users GET /users/me: 144ms try 40ms attempts 2 on "connect-failure,refused-stream,unavailable,503" after 8ms`,
 		`users GET /users/[^/]+: 144ms try 40ms attempts 2 on "connect-failure,refused-stream,unavailable,503" after 8ms`,
@@ -271,7 +312,7 @@ dependencies:
 `, grpcCall("prices", "shop.Prices", "Get", 10*ms, 0), grpcCall("prices", "shop.Prices", "Set", 10*ms, 0),
 		grpcCall("stock", "shop.Stock", "Get", 10*ms, 0), httpCall("users", "GET", "/users", 10*ms, 0)))
 	// Get: 7 x 10 + 63 = 133 <= 300 - 20 - 30. At most 7 x 60 + 63 = 483, capped at 250.
-	get := methodConfig{[]methodName{{"shop.Prices", "Get"}}, "0.250s", &retryPolicy{5, "0.001s", "0.032s", 2, []string{"UNAVAILABLE", "RESOURCE_EXHAUSTED"}}, nil}
+	get := methodConfig{[]methodName{{"shop.Prices", "Get"}}, "0.250s", &retryPolicy{5, "0.001s", "0.008s", 2, []string{"UNAVAILABLE", "RESOURCE_EXHAUSTED"}}, nil}
 	set := methodConfig{[]methodName{{"shop.Prices", "Set"}}, "0.060s", nil, nil}
 	stock := methodConfig{[]methodName{{"shop.Stock", "Get"}}, "0.060s", nil, nil}
 	got, _ := json.Marshal(c)
@@ -282,6 +323,64 @@ dependencies:
 	has(t, strings.Join(notes, "\n"), "deadline that all calls of a request share is not in it", "timeout bounds the whole call",
 		"shop.Stock/Get: no hedges: gRPC for go does not send them", "shop.Prices/Set: attempts of the policy is left out",
 		"5 of 7 attempts: gRPC makes no more", "no retry on HTTP status 500", "users GET /users: nothing that gRPC handles")
+}
+
+// TestIstioTakesWholeMilliseconds caps a ceiling at what a deadline leaves, to the nanosecond:
+// 300 ms - 20 ms of own work - 10 ms and 1 ns = 269.999999 ms. What is left must not be passed.
+func TestIstioTakesWholeMilliseconds(t *testing.T) {
+	list, _ := istioConfig(t, suggestionOf(t, 5, "go", `
+deadlines: [{service: card, deadline: 300ms}]
+dependencies: [{callee: orders, ceiling: 500ms, safe: true, attempts: 2, retry: {base: 1500us}}]
+`, httpCall("users", "GET", "/users", 10*ms+1, 0), httpCall("orders", "GET", "/orders", 20*ms, 0)))
+	r := list[0].Http[0]
+	if whole, try, wait := r.Timeout.AsDuration(), r.Retries.PerTryTimeout.AsDuration(), r.Retries.Backoff.AsDuration(); whole != 269*ms || try != 269*ms || wait != ms {
+		t.Errorf("timeout %v, of a try %v, back-off %v, want 269ms, 269ms, 1ms", whole, try, wait)
+	}
+}
+
+func TestIstioPorts(t *testing.T) {
+	list, _ := istioConfig(t, suggestionOf(t, 5, "go", "dependencies: [{callee: 'shop', ceiling: 40ms}, {callee: 'shop:*', ceiling: 60ms}]",
+		httpCall("shop", "GET", "/a", 10*ms, 0), httpCall("shop:8080", "GET", "/a", 10*ms, 0)))
+	var got []string
+	for _, v := range list {
+		for _, r := range v.Http {
+			match := "all"
+			if len(r.Match) > 0 {
+				match = fmt.Sprint(r.Match[0].Uri.GetExact(), " of port ", r.Match[0].Port)
+			}
+			got = append(got, fmt.Sprint(v.Hosts, " ", match, " to ", r.Route[0].Destination.Host, ": ", r.Timeout.AsDuration()))
+		}
+	}
+	want := []string{"[shop] /a of port 8080 to shop: 60ms", "[shop] /a of port 0 to shop: 40ms", "[shop] all to shop: 0s"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestGRPCOneAttemptHasTheCeiling asks for retries that gRPC cannot make: of a code it does
+// not have, of a method that several callees have, and of more than five attempts.
+// Nothing bounds a single attempt but the timeout, which then is the ceiling.
+func TestGRPCOneAttemptHasTheCeiling(t *testing.T) {
+	c, notes := grpcConfig(t, suggestionOf(t, 5, "go", `
+dependencies:
+- {callee: prices, ceiling: 60ms, minimum: 1ms, safe: true, attempts: 3, retry: {base: 1ms, on: [500]}}
+- {callee: stock, ceiling: 60ms, minimum: 1ms, safe: true, attempts: 7, retry: {base: 1ms, on: [unavailable]}}
+- {callee: "shard-1", ceiling: 100ms, safe: true, attempts: 3}
+- {callee: "shard-2", ceiling: 50ms}
+- {callee: "shard-3", ceiling: 80ms}
+`, grpcCall("prices", "shop.Prices", "Get", 10*ms, 0), grpcCall("stock", "shop.Stock", "Get", 10*ms, 0),
+		grpcCall("shard-1", "shop.Shard", "Get", 10*ms, 0), grpcCall("shard-2", "shop.Shard", "Get", 10*ms, 0), grpcCall("shard-3", "shop.Shard", "Get", 10*ms, 0),
+		grpcCall("other", "", "Get", 10*ms, 0)))
+	// stock: 5 x 60 + 1 + 2 + 4 + 8 = 315 ms. The shards have one entry, with the least of 100, 50 and 80.
+	want := []methodConfig{
+		{[]methodName{{"shop.Prices", "Get"}}, "0.060s", nil, nil},
+		{[]methodName{{"shop.Shard", "Get"}}, "0.050s", nil, nil},
+		{[]methodName{{"shop.Stock", "Get"}}, "0.315s", &retryPolicy{5, "0.001s", "0.008s", 2, []string{"UNAVAILABLE"}}, nil},
+	}
+	if diff := cmp.Diff(want, c.MethodConfig); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	has(t, strings.Join(notes, "\n"), "no retry on HTTP status 500", "other Get: no timeout: its spans do not name both the service and the method")
 }
 
 func TestGRPCHedges(t *testing.T) {

@@ -87,11 +87,11 @@ func Envoy(w io.Writer, s *analyze.Suggestion) error {
 		host := envoyVirtualHost{Name: up.callee, Domains: envoyDomains(up.callee)}
 		for i := range up.calls {
 			c := &up.calls[i]
-			if c.Hedge > 0 {
+			if c.Deployable.Hedge > 0 {
 				l.say("%s: no hedge: a second copy after a delay cannot be expressed in Envoy, which hedges only when per_try_timeout has passed.", lineName(c.String()))
-				c.Whole = c.Deployable.Ceiling
+				c.Deployable.Hedge = 0
 			}
-			host.Routes = append(host.Routes, envoyRoute{c.envoyMatch(), envoyAction{up.callee, protoDuration(c.Whole), c.envoyRetry(&l)}})
+			host.Routes = append(host.Routes, envoyRoute{c.envoyMatch(), envoyAction{up.callee, protoDuration(c.Whole()), c.envoyRetry(&l)}})
 		}
 		host.Routes = append(host.Routes, envoyRoute{envoyMatch{Prefix: "/"}, envoyAction{Cluster: up.callee, RetryPolicy: &envoyRetry{}}})
 		config.VirtualHosts = append(config.VirtualHosts, host)

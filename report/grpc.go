@@ -67,31 +67,20 @@ func GRPC(w io.Writer, s *analyze.Suggestion) (notes []string, err error) {
 		return nil, err
 	}
 	config := serviceConfig{MethodConfig: []methodConfig{}, RetryThrottling: retryThrottling{10, 0.1}}
-	seen := map[methodName]int{}
-	for i := range list {
-		d := &list[i]
-		service, method, _ := strings.Cut(d.Operation, "/")
-		name := methodName{service, method}
-		m := methodConfig{Name: []methodName{name}, Timeout: protoDuration(d.Whole)}
+	for _, m := range methods(list, &l) {
+		d := m.Deployable
+		c := methodConfig{Name: []methodName{m.methodName}}
 		switch {
 		case d.Hedge > 0 && !hedges(d.Languages):
 			l.say("%s: no hedges: gRPC for %s does not send them (only for %s).", lineName(d.String()), languageNames(d.Languages), strings.Join(hedging, ", "))
-			m.Timeout = protoDuration(d.Ceiling)
+			d.Hedge = 0
 		case d.Hedge > 0:
-			m.HedgingPolicy = &hedgingPolicy{2, protoDuration(d.Hedge), []string{"UNAVAILABLE"}}
+			c.HedgingPolicy = &hedgingPolicy{2, protoDuration(d.Hedge), []string{"UNAVAILABLE"}}
 		case d.Attempts > 1:
-			m.RetryPolicy = grpcRetry(d, &l)
+			c.RetryPolicy = grpcRetry(d, &l)
 		}
-		if at, ok := seen[name]; ok {
-			l.say("%s: the config names a method once, whatever the callee: the shorter timeout of %s is in it, and no retries.", lineName(d.String()), lineName(list[at].Callee))
-			k := slices.IndexFunc(config.MethodConfig, func(m methodConfig) bool { return m.Name[0] == name })
-			had := &config.MethodConfig[k]
-			had.RetryPolicy, had.HedgingPolicy = nil, nil
-			had.Timeout = protoDuration(min(list[at].Ceiling, d.Ceiling))
-			continue
-		}
-		seen[name] = i
-		config.MethodConfig = append(config.MethodConfig, m)
+		c.Timeout = protoDuration(d.Whole())
+		config.MethodConfig = append(config.MethodConfig, c)
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -100,6 +89,33 @@ func GRPC(w io.Writer, s *analyze.Suggestion) (notes []string, err error) {
 		return nil, err
 	}
 	return l.list, put(w, b.Bytes())
+}
+
+// A method is a call as a service config names it: without its callee.
+type method struct {
+	methodName
+	*analyze.Deployable
+}
+
+// methods names each method once. Where several callees have it, it gets the least of
+// their ceilings, and neither retries nor hedges.
+func methods(list []analyze.Deployable, l *limits) (ms []method) {
+	at := map[methodName]int{}
+	for i := range list {
+		d := &list[i]
+		service, name := splitMethod(d.Operation)
+		m := method{methodName{service, name}, d}
+		k, ok := at[m.methodName]
+		if !ok {
+			at[m.methodName] = len(ms)
+			ms = append(ms, m)
+			continue
+		}
+		had := ms[k].Deployable
+		l.say("%s: the config names a method once, whatever the callee: with that of %s it gets the shorter timeout of both, and no retries.", lineName(d.String()), lineName(had.Callee))
+		had.Ceiling, had.Attempts, had.Hedge = min(had.Ceiling, d.Ceiling), 1, 0
+	}
+	return ms
 }
 
 // hedges reports whether gRPC sends hedges for all of the languages.
@@ -125,7 +141,8 @@ func languageNames(languages []string) string {
 var grpcCodes = []string{"CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
 	"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"}
 
-// grpcRetry is the retry policy of a call; nil: gRPC has no code to retry it on.
+// grpcRetry is the retry policy of a call, whose attempts become those that gRPC makes;
+// nil: gRPC has no code to retry it on, and makes one.
 func grpcRetry(d *analyze.Deployable, l *limits) *retryPolicy {
 	statuses, names := splitCodes(d.RetryOn)
 	var codes []string
@@ -147,11 +164,13 @@ func grpcRetry(d *analyze.Deployable, l *limits) *retryPolicy {
 		l.say("%s: no retry on HTTP status %d, which is no code of gRPC.", lineName(d.String()), status)
 	}
 	if len(codes) == 0 {
+		d.Attempts = 1
 		return nil
 	}
 	if d.Attempts > maxGRPCAttempts {
 		l.say("%s: %d of %d attempts: gRPC makes no more.", lineName(d.String()), maxGRPCAttempts, d.Attempts)
+		d.Attempts = maxGRPCAttempts
 	}
 	first, longest := backoff(d)
-	return &retryPolicy{min(d.Attempts, maxGRPCAttempts), protoDuration(first), protoDuration(longest), 2, codes}
+	return &retryPolicy{d.Attempts, protoDuration(first), protoDuration(longest), 2, codes}
 }

@@ -1,8 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"net"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,6 +41,7 @@ type istioRoute struct {
 type istioMatch struct {
 	URI    map[string]string `yaml:"uri,omitempty"`
 	Method map[string]string `yaml:"method,omitempty"`
+	Port   int               `yaml:"port,omitempty"` // of the host; 0: any
 }
 
 type istioDestination struct {
@@ -47,7 +52,8 @@ type istioHost struct {
 	Host string `yaml:"host"`
 }
 
-// istioRetries is always written: Istio makes two retries where it is absent.
+// istioRetries is always written: Istio makes two retries where it is absent. Beside
+// attempts: 0 Istio refuses all else (validateHTTPRetry of its pkg/config/validation).
 type istioRetries struct {
 	Attempts      int    `yaml:"attempts"` // beside the first; 0: none
 	PerTryTimeout string `yaml:"perTryTimeout,omitempty"`
@@ -55,7 +61,7 @@ type istioRetries struct {
 	Backoff       string `yaml:"backoff,omitempty"`
 }
 
-// Istio writes a VirtualService for each callee of one caller.
+// Istio writes a VirtualService for each host that one caller calls.
 func Istio(w io.Writer, s *analyze.Suggestion) error {
 	var l limits
 	l.shared("A VirtualService")
@@ -68,30 +74,64 @@ func Istio(w io.Writer, s *analyze.Suggestion) error {
 	}
 	var documents []any
 	used := map[string]int{}
-	for _, up := range upstreams(list) {
-		to := []istioDestination{{istioHost{up.callee}}}
-		v := &virtualService{APIVersion: "networking.istio.io/v1", Kind: "VirtualService", Spec: istioSpec{Hosts: []string{up.callee}}}
-		v.Metadata.Name = kubernetesName(up.calls[0].Caller+"-"+up.callee, used)
+	services := map[string]*virtualService{}
+	ups := upstreams(list)
+	// A host has one VirtualService, and what holds for one port of it comes first.
+	slices.SortStableFunc(ups, func(x, y *upstream) int { return cmp.Compare(min(y.port(), 1), min(x.port(), 1)) })
+	for _, up := range ups {
+		host := up.host()
+		v := services[host]
+		if v == nil {
+			v = &virtualService{APIVersion: "networking.istio.io/v1", Kind: "VirtualService", Spec: istioSpec{Hosts: []string{host}}}
+			v.Metadata.Name = kubernetesName(up.calls[0].Caller+"-"+host, used)
+			services[host] = v
+			documents = append(documents, v)
+		}
 		for i := range up.calls {
 			c := &up.calls[i]
-			if c.Hedge > 0 {
+			if c.Deployable.Hedge > 0 {
 				l.say("%s: no hedge: Istio has none.", lineName(c.String()))
-				c.Whole = c.Deployable.Ceiling
+				c.Deployable.Hedge = 0
 			}
-			route := istioRoute{Match: c.istioMatch(), Route: to, Timeout: istioDuration(c.Whole), Retries: c.istioRetries(&l)}
-			v.Spec.HTTP = append(v.Spec.HTTP, route)
+			v.Spec.HTTP = append(v.Spec.HTTP, istioRoute{Match: c.istioMatch(up.port()), Route: istioTo(host), Timeout: istioDuration(c.Whole()), Retries: c.istioRetries(&l)})
 		}
-		v.Spec.HTTP = append(v.Spec.HTTP, istioRoute{Route: to})
-		documents = append(documents, v)
+	}
+	for host, v := range services {
+		v.Spec.HTTP = append(v.Spec.HTTP, istioRoute{Route: istioTo(host)})
 	}
 	return writeYAML(w, &l, documents)
 }
 
-// istioDuration writes a timeout; Istio takes none below 1 ms.
-func istioDuration(d time.Duration) string { return protoDuration(max(d, time.Millisecond)) }
+// istioTo is a destination; without a port it is the one that was called.
+func istioTo(host string) []istioDestination { return []istioDestination{{istioHost{host}}} }
 
-func (c *upstreamCall) istioMatch() []istioMatch {
-	m := istioMatch{}
+// host is the callee without its port: Istio's hosts have none.
+func (u *upstream) host() string {
+	if host, _, err := net.SplitHostPort(u.callee); err == nil && u.port() > 0 {
+		return host
+	}
+	return u.callee
+}
+
+// port is that of a callee known by its address; 0: none.
+func (u *upstream) port() int {
+	_, text, err := net.SplitHostPort(u.callee)
+	port, wrong := strconv.ParseUint(text, 10, 16)
+	if err != nil || wrong != nil {
+		return 0
+	}
+	return int(port)
+}
+
+// istioDuration writes a time in whole milliseconds, and 1 ms at least: Istio takes no other
+// (ValidateDuration of its pkg/config/validation). Parts of one are left out, so that no
+// timeout is longer than what a deadline leaves.
+func istioDuration(d time.Duration) string {
+	return protoDuration(max(d.Truncate(time.Millisecond), time.Millisecond))
+}
+
+func (c *upstreamCall) istioMatch(port int) []istioMatch {
+	m := istioMatch{Port: port}
 	switch {
 	case c.path == "":
 	case c.regex != "":
@@ -102,16 +142,15 @@ func (c *upstreamCall) istioMatch() []istioMatch {
 	if c.method != "" {
 		m.Method = map[string]string{"exact": c.method}
 	}
-	if m.URI == nil && m.Method == nil {
+	if m.URI == nil && m.Method == nil && port == 0 {
 		return nil
 	}
 	return []istioMatch{m}
 }
 
 func (c *upstreamCall) istioRetries(l *limits) istioRetries {
-	r := istioRetries{PerTryTimeout: istioDuration(c.Deployable.Ceiling)}
-	if c.Attempts < 2 {
-		return r
+	if c.Attempts < 2 { // the timeout of the route is the ceiling
+		return istioRetries{}
 	}
 	on := []string{"connect-failure", "refused-stream"}
 	statuses, names := splitCodes(c.RetryOn)
@@ -126,8 +165,7 @@ func (c *upstreamCall) istioRetries(l *limits) istioRetries {
 		on = append(on, fmt.Sprint(status))
 	}
 	first, _ := backoff(&c.Deployable)
-	r.Attempts, r.RetryOn, r.Backoff = c.Attempts-1, strings.Join(on, ","), istioDuration(first)
-	return r
+	return istioRetries{c.Attempts - 1, istioDuration(c.Deployable.Ceiling), strings.Join(on, ","), istioDuration(first)}
 }
 
 // kubernetesName makes a name of a resource, with a number where it is taken: lower case
