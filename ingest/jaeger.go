@@ -17,6 +17,7 @@ import (
 // jaegerState is what a reader of Jaeger's JSON remembers.
 type jaegerState struct {
 	processes map[string]*Resource // of the trace being decoded, by processID
+	trace     TraceID              // that stands beside the spans; zero: none does
 	process   *Resource            // of the span being decoded; nil: none named
 	refs      []jaegerRef          // of the span being decoded
 	clock     clock                // of the span being decoded
@@ -46,6 +47,12 @@ const toyClock = 24 * time.Hour
 // lies behind the point where the text breaks off is given up: nobody knows
 // whose it is.
 func (t *jsonText) jaegerTrace(o *object) {
+	t.jaeger.trace = TraceID{}
+	t.readAt(o.member("traceID"), func() {
+		if !parseID(t.jaeger.trace[:], t.text()) {
+			t.jaeger.trace = TraceID{}
+		}
+	})
 	t.jaeger.processes = make(map[string]*Resource)
 	t.readAt(o.member("processes"), func() {
 		t.object(func(key []byte) {
@@ -105,7 +112,7 @@ func (t *jsonText) toyTimes(from int) {
 
 // jaegerAlone reads a span that stands alone.
 func (t *jsonText) jaegerAlone(o *object) {
-	t.jaeger.processes = nil
+	t.jaeger.processes, t.jaeger.trace = nil, TraceID{}
 	t.alone(o.start, (*jsonText).jaegerFields)
 }
 
@@ -120,6 +127,7 @@ func (t *jsonText) jaegerFields(r *record) {
 	c := &t.jaeger.clock
 	id, name, lost, proto := false, false, false, false
 	*c = clock{}
+	r.trace = t.jaeger.trace
 	t.jaeger.process, t.jaeger.refs = nil, t.jaeger.refs[:0]
 	t.object(func(key []byte) {
 		switch string(key) {
@@ -163,7 +171,7 @@ func (t *jsonText) jaegerFields(r *record) {
 	})
 	switch {
 	case !id || !name:
-		t.fail("a span without spanID or operationName")
+		t.fail("no span of Jaeger: spanID or operationName is missing")
 	case lost && t.jaeger.process == nil:
 		t.fail("a span without its process")
 	}

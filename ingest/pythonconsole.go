@@ -33,6 +33,10 @@ func (t *jsonText) consoleFields(r *record, events *eventForm) {
 			c.end, _ = t.nanos()
 		case "status":
 			t.consoleStatus(&r.span)
+		case "status_code": // of Phoenix, which has the status in the span
+			r.span.Status = statusOf(t.word())
+		case "status_message":
+			r.span.StatusText = t.cache.get(t.text())
 		case "attributes":
 			t.consoleAttributes()
 		case "events":

@@ -58,6 +58,7 @@ var signs = slices.Concat([]sign{
 	{name: "docker", is: text(isDocker), unwrap: (*source).undocker},
 	{name: "CRI", is: text(isCRI), unwrap: (*source).uncri},
 }, consoles, []sign{
+	{name: "YAML", is: text(isYAML), refuse: "OTLP as YAML, as the collector's tests have it: make JSON of it (yq -o=json)"},
 	{name: "CSV", is: text(isCSV), refuse: "a table (CSV), whose columns have no fixed meaning: export OTLP, or JSON lines with the columns' usual names"},
 	{name: "JSON", is: text(isText), read: (*source).readText},
 })
@@ -155,12 +156,8 @@ func hasLine(text string) func([]byte) bool {
 			if found < 0 {
 				return false
 			}
-			before := head[:at+found]
-			if bytes.HasSuffix(before, []byte("\t")) {
-				return true
-			}
-			before = bytes.TrimRight(before, " ")
-			if len(before) == 0 || before[len(before)-1] == '\n' || before[len(before)-1] == '|' {
+			before := bytes.TrimRight(head[:at+found], " ")
+			if len(before) == 0 || bytes.ContainsAny(before[len(before)-1:], "\n\t|") {
 				return true
 			}
 			at += found + len(text)
@@ -168,12 +165,19 @@ func hasLine(text string) func([]byte) bool {
 	}
 }
 
+// isYAML takes a document whose first key is OTLP's.
+func isYAML(head []byte) bool {
+	head = bytes.TrimPrefix(head, []byte("---\n"))
+	return bytes.HasPrefix(head, []byte("resourceSpans:")) || bytes.HasPrefix(head, []byte("resource_spans:"))
+}
+
 // isCSV takes a first line of three or more names of columns, one of which is
-// that of a trace. A sentence may look like that: then the next line has fewer
+// that of a trace or a span. A sentence may look like that: then the next line has fewer
 // columns, and JSON begins further down.
 func isCSV(head []byte) bool {
 	line, rest, _ := bytes.Cut(head, []byte("\n"))
-	if bytes.ContainsAny(line, "{}[]:") || !bytes.Contains(bytes.ToLower(line), []byte("trace")) {
+	lower := bytes.ToLower(line)
+	if bytes.ContainsAny(line, "{}[]:") || !bytes.Contains(lower, []byte("trace")) && !bytes.Contains(lower, []byte("span")) {
 		return false
 	}
 	for _, comma := range []string{",", ";", "\t"} {
