@@ -14,7 +14,9 @@ var consoles = []sign{
 	{name: "console of Java", is: text(isJavaLogging), refuse: "output of Java's logging exporter: use OTLP, or logging-otlp"},
 	{name: "console of Rust", is: text(isRustConsole), refuse: "output of Rust's stdout exporter" + useOTLP},
 	{name: "console of Swift", is: text(hasLine("Span kind: ")), refuse: "output of Swift's stdout exporter" + useOTLP},
+	{name: "Fluent Bit", is: text(hasLine("|-------------------- RESOURCE SPAN")), refuse: "output of Fluent Bit's stdout: use its opentelemetry output"},
 	{name: "console of Erlang", is: text(hasLine("*SPANS FOR DEBUG*")), refuse: "output of Erlang's stdout exporter" + useOTLP},
+	{name: "Python's print", is: text(isPython), refuse: "objects as Python prints them, which are no JSON: write them with json.dumps"},
 	{name: "docker compose", is: text(isComposed), refuse: "JSON of several lines behind the prefixes of docker compose: write the log without them (docker compose logs --no-log-prefix)"},
 }
 
@@ -33,6 +35,11 @@ func isJavaLogging(head []byte) bool {
 
 func isRustConsole(head []byte) bool {
 	return hasLine("Span #")(head) && hasLine("Instrumentation Scope")(head)
+}
+
+// isPython takes a dictionary, or a list of them, whose first key is in single quotes.
+func isPython(head []byte) bool {
+	return bytes.HasPrefix(bytes.TrimPrefix(head, []byte("[")), []byte("{'"))
 }
 
 // isComposed takes values whose lines have the name of a container in front:

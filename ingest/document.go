@@ -13,16 +13,20 @@ import "bytes"
 //     document, span.attributes.http@method, where @ stands for a dot;
 //   - the collector's Elasticsearch exporter, mapping mode otel: @timestamp and
 //     duration in nanoseconds. Events are documents of another index;
-//   - CloudWatch's log group aws/spans: OTLP's names, attributes as an object.
+//   - CloudWatch's log group aws/spans: OTLP's names, attributes as an object;
+//   - Vector's source opentelemetry: OTLP's names in snake case, times as RFC 3339
+//     all the same, the resource's attributes under resources.
 //
 // References: Data Prepper, docs/schemas/trace-analytics; the collector's
 // exporter/opensearchexporter (sso_model.go, otelv1_model.go) and
-// exporter/elasticsearchexporter (otelserializer/traces.go).
+// exporter/elasticsearchexporter (otelserializer/traces.go); Vector,
+// lib/opentelemetry-proto/src/spans.rs.
 
 var (
 	openSearchEvent = documentEvent("time")
 	ss4oEvent       = documentEvent("@timestamp")
 	cloudWatchEvent = documentEvent("timeUnixNano")
+	vectorEvent     = documentEvent("time_unix_nano")
 )
 
 // documentEvent returns the form of events whose time has the name.
@@ -38,6 +42,7 @@ func (t *jsonText) openSearchSpan(o *object)    { t.document(o, &openSearchEvent
 func (t *jsonText) ss4oSpan(o *object)          { t.document(o, &ss4oEvent) }
 func (t *jsonText) elasticsearchSpan(o *object) { t.document(o, nil) }
 func (t *jsonText) cloudWatchSpan(o *object)    { t.document(o, &cloudWatchEvent) }
+func (t *jsonText) vectorSpan(o *object)        { t.document(o, &vectorEvent) }
 
 // document reads a span whose events have the form; nil: it has none.
 func (t *jsonText) document(o *object, events *eventForm) {
@@ -60,9 +65,9 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 			r.span.Name = t.cache.get(t.text())
 		case "kind":
 			r.span.Kind = kindOf(t.word())
-		case "startTime":
+		case "startTime", "start_time_unix_nano":
 			c.start = t.instant()
-		case "endTime":
+		case "endTime", "end_time_unix_nano":
 			c.end = t.instant()
 		case "startTimeUnixNano":
 			c.start, _ = t.nanos()
@@ -78,7 +83,7 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 			t.documentStatus(&r.span, key[len("status."):])
 		case "serviceName":
 			t.serviceName(t.text())
-		case "resource":
+		case "resource", "resources":
 			t.documentResource()
 		case "attributes":
 			t.documentAttributes(false)

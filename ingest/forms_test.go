@@ -48,6 +48,7 @@ var forms = map[string]func(*Trace){
 	"opensearch-ss4o.jsonl":       nil,
 	"elasticsearch.jsonl":         without("events"),
 	"cloudwatch.jsonl":            nil,
+	"vector.jsonl":                nil,
 	"python-console.json":         without("scope"),
 	"php-console.json":            without("scope"),
 	"otel-cli.jsonl":              without("scope", "resource"),

@@ -162,6 +162,9 @@ func (t *jsonText) jaegerFields(r *record) {
 				t.jaeger.process = p
 			}
 		case "process":
+			if t.peek() == 'n' && t.null() {
+				return // beside a processID
+			}
 			t.owner.reset()
 			t.jaegerProcess()
 			t.jaeger.process = t.resource()

@@ -28,7 +28,6 @@ type jsonText struct {
 	astray    bool     // a value broke, and the next may be a piece of it
 	members   []member // of the objects being read, the outermost first
 	envelopes int      // that are open
-	goValues  bool     // see goValue
 	embedded  bool     // the text is that of a member, see logObject
 	jaeger    jaegerState
 	zipkin    zipkinState

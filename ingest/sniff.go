@@ -42,6 +42,7 @@ var signs = slices.Concat([]sign{
 	{name: "OTLP protobuf", is: isBare, read: (*source).readBare},
 	{name: "OTLP protobuf in lines", is: isLined, refuse: "OTLP protobuf with a line feed behind each message, as kcat writes it: let it write none (kcat -D '')"},
 	{name: "length-prefixed OTLP", is: isChain, read: (*source).readChain},
+	{name: "Zipkin protobuf", is: isZipkinProto, refuse: "Zipkin's protobuf: fetch JSON from its API, or write zipkin_json to Kafka"},
 	{name: "Jaeger protobuf", is: isJaegerSpan, read: (*source).readJaegerSpans},
 	{name: "Jaeger batch", is: isJaegerBatch, read: (*source).readJaegerBatch},
 	// What says by its first bytes that it is none of ours.
