@@ -15,7 +15,9 @@ import "bytes"
 //     duration in nanoseconds. Events are documents of another index;
 //   - CloudWatch's log group aws/spans: OTLP's names, attributes as an object;
 //   - Vector's source opentelemetry: OTLP's names in snake case, times as RFC 3339
-//     all the same, the resource's attributes under resources.
+//     all the same, the resource's attributes under resources;
+//   - tables whose columns are OTLP's fields, as Databricks has them: in snake case,
+//     the resource as an object or its service as a column.
 //
 // References: Data Prepper, docs/schemas/trace-analytics; the collector's
 // exporter/opensearchexporter (sso_model.go, otelv1_model.go) and
@@ -23,26 +25,30 @@ import "bytes"
 // lib/opentelemetry-proto/src/spans.rs.
 
 var (
-	openSearchEvent = documentEvent("time")
-	ss4oEvent       = documentEvent("@timestamp")
-	cloudWatchEvent = documentEvent("timeUnixNano")
-	vectorEvent     = documentEvent("time_unix_nano")
+	openSearchEvent = documentEvent("time", instant)
+	ss4oEvent       = documentEvent("@timestamp", instant)
+	cloudWatchEvent = documentEvent("timeUnixNano", nanosOrInstant)
+	snakeEvent      = documentEvent("time_unix_nano", nanosOrInstant)
 )
 
 // documentEvent returns the form of events whose time has the name.
-func documentEvent(time string) eventForm {
-	at := instant
-	if time == "timeUnixNano" {
-		at = func(text []byte) (int64, bool) { return scaled(text, 0) }
-	}
+func documentEvent(time string, at func([]byte) (int64, bool)) eventForm {
 	return eventForm{"name", time, "attributes", at, func(t *jsonText) { t.documentAttributes(false) }}
+}
+
+// nanosOrInstant reads nanoseconds since 1970, or RFC 3339.
+func nanosOrInstant(text []byte) (ns int64, ok bool) {
+	if ns, ok = scaled(text, 0); ok {
+		return ns, ok
+	}
+	return instant(text)
 }
 
 func (t *jsonText) openSearchSpan(o *object)    { t.document(o, &openSearchEvent) }
 func (t *jsonText) ss4oSpan(o *object)          { t.document(o, &ss4oEvent) }
 func (t *jsonText) elasticsearchSpan(o *object) { t.document(o, nil) }
 func (t *jsonText) cloudWatchSpan(o *object)    { t.document(o, &cloudWatchEvent) }
-func (t *jsonText) vectorSpan(o *object)        { t.document(o, &vectorEvent) }
+func (t *jsonText) snakeSpan(o *object)         { t.document(o, &snakeEvent) }
 
 // document reads a span whose events have the form; nil: it has none.
 func (t *jsonText) document(o *object, events *eventForm) {
@@ -65,14 +71,14 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 			r.span.Name = t.cache.get(t.text())
 		case "kind":
 			r.span.Kind = kindOf(t.word())
-		case "startTime", "start_time_unix_nano":
+		case "startTime":
 			c.start = t.instant()
-		case "endTime", "end_time_unix_nano":
+		case "endTime":
 			c.end = t.instant()
-		case "startTimeUnixNano":
-			c.start, _ = t.nanos()
-		case "endTimeUnixNano":
-			c.end, _ = t.nanos()
+		case "startTimeUnixNano", "start_time_unix_nano":
+			c.start = t.nanosOrInstant()
+		case "endTimeUnixNano", "end_time_unix_nano":
+			c.end = t.nanosOrInstant()
 		case "@timestamp": // beside startTime the same, or Go's zero time
 			stamp = t.milliNanos()
 		case "duration", "durationNano", "durationInNanos":
@@ -81,13 +87,15 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 			t.object(func(key []byte) { t.documentStatus(&r.span, key) })
 		case "status.code", "status.message":
 			t.documentStatus(&r.span, key[len("status."):])
-		case "serviceName":
+		case "serviceName", "service_name":
 			t.serviceName(t.text())
 		case "resource", "resources":
 			t.documentResource()
 		case "attributes":
 			t.documentAttributes(false)
-		case "scope", "instrumentationScope":
+		case "resource_attributes":
+			t.documentAttributes(true)
+		case "scope", "instrumentationScope", "instrumentation_scope":
 			t.object(func(key []byte) {
 				if string(key) == "name" {
 					r.span.Scope = t.cache.get(t.text())
@@ -120,6 +128,14 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 	}
 	start, end := c.times()
 	t.finish(r, start, end)
+}
+
+func (t *jsonText) nanosOrInstant() int64 {
+	ns, ok := nanosOrInstant(t.word())
+	if !ok {
+		t.fail("malformed time")
+	}
+	return ns
 }
 
 func (t *jsonText) documentStatus(span *Span, key []byte) {

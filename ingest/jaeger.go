@@ -161,6 +161,10 @@ func (t *jsonText) jaegerFields(r *record) {
 			if p := t.jaeger.processes[string(text)]; p != nil {
 				t.jaeger.process = p
 			}
+		case "serviceName": // of tables, which have a column for it
+			t.owner.reset()
+			t.serviceName(t.text())
+			t.jaeger.process = t.resource()
 		case "process":
 			if t.peek() == 'n' && t.null() {
 				return // beside a processID

@@ -60,7 +60,7 @@ var jsonForms = []jsonForm{
 	{"instrumentationScope spanId startTime", '{', (*jsonText).ss4oSpan, "a span of OpenSearch"},
 	{"resource @timestamp span_id trace_id duration", '{', (*jsonText).elasticsearchSpan, "a span of Elasticsearch"},
 	{"resource startTimeUnixNano spanId", '{', (*jsonText).cloudWatchSpan, "a span of CloudWatch"},
-	{"ingest_timestamp span_id start_time_unix_nano", 0, (*jsonText).vectorSpan, "a span of Vector"},
+	{"ingest_timestamp span_id start_time_unix_nano", 0, (*jsonText).snakeSpan, "a span of Vector"},
 	{"SpanAttributes TraceId", '"', nil, "a row of ClickHouse with its maps as text" + useEachRow},
 	{"SpanAttributes TraceId", '[', nil, "columns of ClickHouse, or a row with its maps as arrays" + useEachRow},
 	{"SpanAttributes TraceId", 0, (*jsonText).clickhouseRow, "a row of ClickHouse's otel_traces"},
@@ -72,6 +72,8 @@ var jsonForms = []jsonForm{
 	{"_stream_id span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
 	{"spans", 0, (*jsonText).inside, "a list of spans"},
 	{"trace_id_idx", 0, (*jsonText).nothing, "an index of VictoriaTraces"},
+	{"resource start_time_unix_nano span_id", '{', (*jsonText).snakeSpan, "a span with its resource"},
+	{"service_name start_time_unix_nano span_id", 0, (*jsonText).snakeSpan, "a span with its service"},
 	{"start_time_unix_nano span_id", 0, (*jsonText).bareSpan, "a bare OTLP span"},
 	{"index", '{', (*jsonText).nothing, "an action of Elasticsearch's bulk API"},
 	{"create", '{', (*jsonText).nothing, "an action of Elasticsearch's bulk API"},
@@ -82,6 +84,9 @@ var jsonForms = []jsonForm{
 	{"MESSAGE", '"', (*jsonText).logObject, "a line of a log without spans"},
 	{"line", '"', (*jsonText).logObject, "a line of a log without spans"},
 	{"payload", '"', (*jsonText).logObject, "a message of a broker without spans"},
+	{"value offset", '"', (*jsonText).logObject, "a message of a broker without spans"},
+	{"textPayload", '"', (*jsonText).logObject, "an entry of Cloud Logging without spans"},
+	{"jsonPayload", '{', (*jsonText).inside, "an entry of Cloud Logging without spans"},
 	// What others write for spans or traces, by keys that only they have.
 	{"traceEvents", '[', nil, "events of Chrome or Perfetto, which trace a program and no requests" + useOTLP},
 	{"ph ts", '"', nil, "events of Chrome or Perfetto, which trace a program and no requests" + useOTLP},
@@ -113,6 +118,9 @@ var jsonForms = []jsonForm{
 	{"TraceId", 0, nil, "no span of a known form (TraceId)" + useOTLP},
 	{"TraceID", 0, nil, "no span of a known form (TraceID)" + useOTLP},
 	{"events", '[', (*jsonText).inside, "an answer of CloudWatch Logs without spans"},
+	{"body", '{', (*jsonText).inside, "a body without spans"},
+	{"body", '"', (*jsonText).logObject, "a body without spans"},
+	{"payload", '{', (*jsonText).inside, "a message without spans"},
 	{"error", 0, nil, "an error that an API answered"},
 }
 

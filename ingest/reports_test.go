@@ -3,6 +3,7 @@ package ingest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -108,6 +109,7 @@ func TestFormDetails(t *testing.T) {
 			"1/1 - 0-0 ?start ?end a:p; 1/2 - 0-2000 a:c; no-end; no-start"},
 		{"Jaeger, the trace's id beside its spans alone", `{"traceID":"1","spans":[{"spanID":"1","operationName":"p","startTime":9,"duration":5,"processID":"p1"},{"spanID":"2","operationName":"c","references":[{"refType":"CHILD_OF","traceID":"1","spanID":"1"}],"startTime":10,"duration":2,"processID":"p1"}],"processes":{"p1":{"serviceName":"a"}}}`, "1/1 - 0-5000 a:p; 1/2<1 - 1000-3000 a:c"},
 		{"Jaeger, a process that is null beside a processID", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","startTime":9,"duration":5,"processID":"p1","process":null}`), "1/1 - 0-5000 a:p"},
+		{"Jaeger, a row of a table", `{"traceID":"1","spanID":"2","serviceName":"w","operationName":"n","startTimeMillis":10,"startTime":10000,"duration":5,"statusCode":"200","parentSpanID":"1"}`, "1/2<1 - 0-5000 w:n; orphan; root-missing"},
 		{"Jaeger, processes first", `{"processes":{"p1":{"serviceName":"a"}},"spans":[` + embedded + `]}`, "1/1 - 0-5000 a:p"},
 		{"Jaeger, cut behind the processes", `{"processes":{"p1":{"serviceName":"a"}},"spans":[` + embedded + `,{"traceID":`, "1/1 - 0-5000 a:p; truncated"},
 		{"Jaeger, a batch of an agent", `{"process":{"serviceName":"w"},"spans":[{"traceId":"1","spanId":"1","operationName":"n","startTime":"2026-11-29T23:27:24Z","duration":"1.5ms"}]}`, "1/1 - 0-1500000 w:n"},
@@ -151,6 +153,12 @@ func TestFormDetails(t *testing.T) {
 		{"a search in several of Elasticsearch", `{"responses":[{"hits":{"hits":[{"_source":{"traceID":"1","spanID":"1","operationName":"n","startTime":10,"duration":1,"process":{"serviceName":"w"}}}]}}]}`, "1/1 - 0-1000 w:n"},
 		{"spans of Jaeger's API, version 3", `{"spans":` + three[0] + `}`, brief(readText(t, three[0]))},
 		{"a request as Go marshals the struct", `{"resource_spans":[{"resource":{"attributes":[{"key":"service.name","value":{"Value":{"StringValue":"w"}}}]},"scope_spans":[{"spans":[{"trace_id":"AAAAAAAAAAAAAAAAAAAAAQ==","span_id":"AAAAAAAAAAE=","name":"n","kind":2,"start_time_unix_nano":10,"end_time_unix_nano":12,"status":{"code":2}}]}]}]}`, "1/1 S! 0-2 w:n"},
+		{"a status that is its code", in(`{"traceId":"1","spanId":"1","startTimeUnixNano":1,"endTimeUnixNano":3,"status":"ERROR"},{"traceId":"1","spanId":"2","startTimeUnixNano":1,"endTimeUnixNano":3,"status":1}`), "1/1 -! 0-2 w:; 1/2 -+ 0-2 w:"},
+		{"a request that was written down", `{"method":"POST","path":"/v1/traces","body":` + three[0] + `}`, brief(readText(t, three[0]))},
+		{"a request that was written down as text", `{"method":"POST","path":"/v1/traces","body":` + strconv.Quote(three[0]) + `}`, brief(readText(t, three[0]))},
+		{"an entry of Cloud Logging", `[{"insertId":"x","jsonPayload":` + three[0] + `}]`, brief(readText(t, three[0]))},
+		{"a row of a table, the resource an object", `{"trace_id":"1","span_id":"1","parent_span_id":null,"name":"n","kind":"SPAN_KIND_SERVER","start_time_unix_nano":1795994844000000000,"end_time_unix_nano":1795994844000000005,"status":{"code":"STATUS_CODE_ERROR"},"resource":{"attributes":{"service.name":"w"}},"instrumentation_scope":{"name":"s"}}`, "1/1 S! 0-5 w:n"},
+		{"a row of a table, the service a column", `{"trace_id":"1","span_id":"1","name":"n","kind":2,"start_time_unix_nano":"1795994844000000000","end_time_unix_nano":"1795994844000000005","service_name":"w"}`, "1/1 S 0-5 w:n"},
 		{"Vector, of a resource without attributes", `{"dropped_attributes_count":0,"end_time_unix_nano":null,"ingest_timestamp":"2026-11-29T23:27:25Z","kind":2,"name":"n","parent_span_id":"","span_id":"0000000000000001","start_time_unix_nano":"2026-11-29T23:27:24Z","status":null,"trace_id":"00000000000000000000000000000001"}`, "1/1 S 0-0 ?end :n; no-end"},
 		{"what Faro sends", `{"meta":{},"logs":[],"traces":` + three[0] + `}`, brief(readText(t, three[0]))},
 		{"a list of spans that are documents", `{"spans":[{"traceId":"1","spanId":"1","name":"n","startTime":"2026-11-29T23:27:24Z","durationInNanos":5,"serviceName":"w"}]}`, "1/1 - 0-5 w:n"},

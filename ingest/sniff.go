@@ -42,6 +42,8 @@ var signs = slices.Concat([]sign{
 	{name: "OTLP protobuf", is: isBare, read: (*source).readBare},
 	{name: "OTLP protobuf in lines", is: isLined, refuse: "OTLP protobuf with a line feed behind each message, as kcat writes it: let it write none (kcat -D '')"},
 	{name: "length-prefixed OTLP", is: isChain, read: (*source).readChain},
+	{name: "gRPC", is: isFramed, refuse: "OTLP protobuf in the frames of gRPC: write the messages without the 5 bytes before each"},
+	{name: "delimited OTLP", is: isDelimited, refuse: "OTLP protobuf with a varint before each message (writeDelimitedTo): write the length as 4 bytes, big end first, or one message a file"},
 	{name: "Zipkin protobuf", is: isZipkinProto, refuse: "Zipkin's protobuf: fetch JSON from its API, or write zipkin_json to Kafka"},
 	{name: "Jaeger protobuf", is: isJaegerSpan, read: (*source).readJaegerSpans},
 	{name: "Jaeger batch", is: isJaegerBatch, read: (*source).readJaegerBatch},
@@ -271,6 +273,25 @@ func isLined(head []byte) bool {
 		at = end
 	}
 	return false
+}
+
+// isFramed reports whether the bytes begin with a frame of gRPC that holds a whole
+// TracesData, not packed: 0, the length, the message.
+func isFramed(head []byte) bool {
+	return len(head) > 5 && head[0] == 0 && beginsWhole(head[5:], uint64(binary.BigEndian.Uint32(head[1:])))
+}
+
+// isDelimited reports whether the bytes begin with the length of a TracesData as a
+// varint, and all of it.
+func isDelimited(head []byte) bool {
+	size, n := binary.Uvarint(head)
+	return n > 0 && beginsWhole(head[n:], size)
+}
+
+// beginsWhole reports whether b begins with a TracesData of that many bytes. Part of
+// one is not enough: the end of a line of text may look like that.
+func beginsWhole(b []byte, size uint64) bool {
+	return size > 1 && size <= uint64(len(b)) && b[0] == 0x0a && likeTraces(b[:size], false)
 }
 
 // isChain reports whether the bytes are big-endian lengths each followed by a
