@@ -19,6 +19,7 @@ type jaegerState struct {
 	processes map[string]*Resource // of the trace being decoded, by processID
 	trace     TraceID              // that stands beside the spans; zero: none does
 	process   *Resource            // of the span being decoded; nil: none named
+	unowned   bool                 // whether spans may name a process that is nowhere
 	refs      []jaegerRef          // of the span being decoded
 	clock     clock                // of the span being decoded
 	zeros     []zeroStart          // spans of the trace being decoded
@@ -110,6 +111,14 @@ func (t *jsonText) toyTimes(from int) {
 	t.jaeger.zeros = t.jaeger.zeros[:0]
 }
 
+// spanList reads a list of spans, each of a form of its own. Those of Jaeger may
+// name processes that the list came without, unless they were cut off.
+func (t *jsonText) spanList(o *object) {
+	t.jaeger.unowned = !o.cut
+	defer func() { t.jaeger.unowned = false }()
+	t.inside(o)
+}
+
 // jaegerAlone reads a span that stands alone.
 func (t *jsonText) jaegerAlone(o *object) {
 	t.jaeger.processes, t.jaeger.trace = nil, TraceID{}
@@ -157,7 +166,7 @@ func (t *jsonText) jaegerFields(r *record) {
 			t.jaegerLogs()
 		case "processID", "processId":
 			text := t.text()
-			lost = len(text) > 0 && t.jaeger.processes == nil
+			lost = len(text) > 0 && t.jaeger.processes == nil && !t.jaeger.unowned
 			if p := t.jaeger.processes[string(text)]; p != nil {
 				t.jaeger.process = p
 			}

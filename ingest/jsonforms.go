@@ -70,7 +70,7 @@ var jsonForms = []jsonForm{
 	{"event: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
 	{"status_code span_id start_time_unix_nano", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
 	{"_stream_id span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
-	{"spans", 0, (*jsonText).inside, "a list of spans"},
+	{"spans", 0, (*jsonText).spanList, "a list of spans"},
 	{"trace_id_idx", 0, (*jsonText).nothing, "an index of VictoriaTraces"},
 	{"resource start_time_unix_nano span_id", '{', (*jsonText).snakeSpan, "a span with its resource"},
 	{"service_name start_time_unix_nano span_id", 0, (*jsonText).snakeSpan, "a span with its service"},

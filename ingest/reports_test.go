@@ -110,6 +110,7 @@ func TestFormDetails(t *testing.T) {
 		{"Jaeger, the trace's id beside its spans alone", `{"traceID":"1","spans":[{"spanID":"1","operationName":"p","startTime":9,"duration":5,"processID":"p1"},{"spanID":"2","operationName":"c","references":[{"refType":"CHILD_OF","traceID":"1","spanID":"1"}],"startTime":10,"duration":2,"processID":"p1"}],"processes":{"p1":{"serviceName":"a"}}}`, "1/1 - 0-5000 a:p; 1/2<1 - 1000-3000 a:c"},
 		{"Jaeger, a process that is null beside a processID", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","startTime":9,"duration":5,"processID":"p1","process":null}`), "1/1 - 0-5000 a:p"},
 		{"Jaeger, a row of a table", `{"traceID":"1","spanID":"2","serviceName":"w","operationName":"n","startTimeMillis":10,"startTime":10000,"duration":5,"statusCode":"200","parentSpanID":"1"}`, "1/2<1 - 0-5000 w:n; orphan; root-missing"},
+		{"Jaeger, spans without the processes they name", `{"spans":[{"traceID":"1","spanID":"2","operationName":"n","startTime":9,"duration":5,"processID":"p1"}]}`, "1/2 - 0-5000 :n"},
 		{"Jaeger, processes first", `{"processes":{"p1":{"serviceName":"a"}},"spans":[` + embedded + `]}`, "1/1 - 0-5000 a:p"},
 		{"Jaeger, cut behind the processes", `{"processes":{"p1":{"serviceName":"a"}},"spans":[` + embedded + `,{"traceID":`, "1/1 - 0-5000 a:p; truncated"},
 		{"Jaeger, a batch of an agent", `{"process":{"serviceName":"w"},"spans":[{"traceId":"1","spanId":"1","operationName":"n","startTime":"2026-11-29T23:27:24Z","duration":"1.5ms"}]}`, "1/1 - 0-1500000 w:n"},
