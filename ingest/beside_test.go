@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -39,6 +40,8 @@ func TestLogObjects(t *testing.T) {
 		"journald":   {`{"MESSAGE":`, `,"_PID":"1"}`},
 		"Loki":       {`{"labels":{"a":"b"},"line":`, `,"timestamp":"2026-11-29T23:27:26Z"}`},
 		"kcat":       {`{"topic":"otlp_spans","partition":0,"offset":1,"key":null,"payload":`, `}`},
+		"rpk":        {`{"topic":"otlp_spans","key":"k","value":`, `,"timestamp":1796021570123,"partition":0,"offset":1}`},
+		"Cloud":      {`{"insertId":"x","textPayload":`, `,"timestamp":"2026-11-29T23:27:26Z"}`},
 		"slog":       {`{"time":"2026-11-29T23:27:26Z","level":"INFO","msg":`, `}`},
 	} {
 		var text strings.Builder
@@ -69,15 +72,19 @@ func TestLogObjects(t *testing.T) {
 	}
 }
 
-// Messages of OTLP in protobuf with line feeds in between are named, and those
-// with none are read.
+// Messages of OTLP in protobuf with something else in between are named, and those
+// with nothing are read.
 func TestLinedProtobuf(t *testing.T) {
 	message := ld(1, ld(1, ld(1, ld(1, "service.name"), ld(2, ld(1, "svc")))), ld(2, ld(2, ld(1, traceBytes), ld(2, spanBytes), f64(7, 1), f64(8, 2))))
+	framed := "\x00" + string(binary.BigEndian.AppendUint32(nil, uint32(len(message)))) + message
+	delimited := string(binary.AppendUvarint(nil, uint64(len(message)))) + message
 	for content, want := range map[string]string{
 		message + message + message:               "",
 		message + "\n" + message + "\n":           "as kcat writes it: let it write none (kcat -D '')",
 		strings.Repeat(message+"\n", 9):           "as kcat writes it: let it write none (kcat -D '')",
 		message + message + "\n" + message:        "as kcat writes it: let it write none (kcat -D '')",
+		framed + framed:                           "in the frames of gRPC: write the messages without the 5 bytes before each",
+		delimited + delimited:                     "one message a file",
 		message + "\n" + message[:len(message)/2]: "as kcat writes it: let it write none (kcat -D '')",
 	} {
 		_, err := Read(t.Context(), []string{write(t, "x", []byte(content))}, keepAll)

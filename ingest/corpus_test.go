@@ -124,7 +124,7 @@ var corpusRefused = map[string]string{
 	"otelcpp__ostream-http.txt":            "output of C++'s ostream exporter",
 	"otlp2parquet__traces.parquet":         "a Parquet file",
 	"robot__signoz_response_spans.json":    "an answer of SigNoz's query API",
-	"signoz__alert_traces.jsonl":           "a span of no known form (trace_id)",
+	"signoz__alert_traces.jsonl":           "no span of a known form (trace_id)",
 }
 
 func TestCorpus(t *testing.T) {

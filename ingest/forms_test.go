@@ -43,7 +43,14 @@ var forms = map[string]func(*Trace){
 	"victoriatraces.jsonl":        nil,
 	"quickwit.jsonl":              nil,
 	"quickwit-search.json":        nil,
+	"data-prepper.jsonl":          nil,
+	"opensearch.jsonl":            nil,
+	"opensearch-ss4o.jsonl":       nil,
+	"elasticsearch.jsonl":         without("events"),
+	"cloudwatch.jsonl":            nil,
+	"vector.jsonl":                nil,
 	"python-console.json":         without("scope"),
+	"php-console.json":            without("scope"),
 	"otel-cli.jsonl":              without("scope", "resource"),
 	"zipkin-v2.json":              without("host", "event attributes", "links"),
 	"zipkin-v2-nested.json":       without("host", "event attributes", "links"),
@@ -66,6 +73,9 @@ func without(what ...string) func(*Trace) {
 			}
 			if slices.Contains(what, "links") {
 				s.Links = nil
+			}
+			if slices.Contains(what, "events") {
+				s.Events = nil
 			}
 			for k := range s.Events {
 				if slices.Contains(what, "event attributes") {

@@ -60,6 +60,10 @@ var emptyKey = regexp.MustCompile(`""\s*:`)
 // set.
 var nullMember = regexp.MustCompile(`(?i)"[a-z]+_?value"\s*:\s*null`)
 
+// goMember finds a member of a value as Go marshals the struct, which pdata does not
+// know.
+var goMember = regexp.MustCompile(`"([A-Z][a-z]+)?Value"\s*:`)
+
 // What pdata takes of valid JSON we must read equally. It stops at the end of
 // the first value, which is why there must be one only.
 func FuzzJSON(f *testing.F) {
@@ -75,7 +79,7 @@ func FuzzJSON(f *testing.F) {
 		checkRecords(t, s)
 		compareAlone(t, s, content)
 		// pdata does not know the old name of scopes.
-		if !isOnlyOTLP(content) || bytes.Contains(content, []byte("nstrumentation")) || !json.Valid(content) || nullElement.Match(content) || emptyKey.Match(content) || nullMember.Match(content) || nextRecord(content, 0) < len(content) {
+		if !isOnlyOTLP(content) || bytes.Contains(content, []byte("nstrumentation")) || !json.Valid(content) || nullElement.Match(content) || emptyKey.Match(content) || nullMember.Match(content) || goMember.Match(content) || nextRecord(content, 0) < len(content) {
 			return
 		}
 		compareIndented(t, content)

@@ -17,7 +17,9 @@ import (
 // jaegerState is what a reader of Jaeger's JSON remembers.
 type jaegerState struct {
 	processes map[string]*Resource // of the trace being decoded, by processID
+	trace     TraceID              // that stands beside the spans; zero: none does
 	process   *Resource            // of the span being decoded; nil: none named
+	unowned   bool                 // whether spans may name a process that is nowhere
 	refs      []jaegerRef          // of the span being decoded
 	clock     clock                // of the span being decoded
 	zeros     []zeroStart          // spans of the trace being decoded
@@ -46,6 +48,12 @@ const toyClock = 24 * time.Hour
 // lies behind the point where the text breaks off is given up: nobody knows
 // whose it is.
 func (t *jsonText) jaegerTrace(o *object) {
+	t.jaeger.trace = TraceID{}
+	t.readAt(o.member("traceID"), func() {
+		if !parseID(t.jaeger.trace[:], t.text()) {
+			t.jaeger.trace = TraceID{}
+		}
+	})
 	t.jaeger.processes = make(map[string]*Resource)
 	t.readAt(o.member("processes"), func() {
 		t.object(func(key []byte) {
@@ -103,9 +111,17 @@ func (t *jsonText) toyTimes(from int) {
 	t.jaeger.zeros = t.jaeger.zeros[:0]
 }
 
+// spanList reads a list of spans, each of a form of its own. Those of Jaeger may
+// name processes that the list came without, unless they were cut off.
+func (t *jsonText) spanList(o *object) {
+	t.jaeger.unowned = !o.cut
+	defer func() { t.jaeger.unowned = false }()
+	t.inside(o)
+}
+
 // jaegerAlone reads a span that stands alone.
 func (t *jsonText) jaegerAlone(o *object) {
-	t.jaeger.processes = nil
+	t.jaeger.processes, t.jaeger.trace = nil, TraceID{}
 	t.alone(o.start, (*jsonText).jaegerFields)
 }
 
@@ -120,6 +136,7 @@ func (t *jsonText) jaegerFields(r *record) {
 	c := &t.jaeger.clock
 	id, name, lost, proto := false, false, false, false
 	*c = clock{}
+	r.trace = t.jaeger.trace
 	t.jaeger.process, t.jaeger.refs = nil, t.jaeger.refs[:0]
 	t.object(func(key []byte) {
 		switch string(key) {
@@ -149,11 +166,18 @@ func (t *jsonText) jaegerFields(r *record) {
 			t.jaegerLogs()
 		case "processID", "processId":
 			text := t.text()
-			lost = len(text) > 0 && t.jaeger.processes == nil
+			lost = len(text) > 0 && t.jaeger.processes == nil && !t.jaeger.unowned
 			if p := t.jaeger.processes[string(text)]; p != nil {
 				t.jaeger.process = p
 			}
+		case "serviceName": // of tables, which have a column for it
+			t.owner.reset()
+			t.serviceName(t.text())
+			t.jaeger.process = t.resource()
 		case "process":
+			if t.peek() == 'n' && t.null() {
+				return // beside a processID
+			}
 			t.owner.reset()
 			t.jaegerProcess()
 			t.jaeger.process = t.resource()
@@ -163,7 +187,7 @@ func (t *jsonText) jaegerFields(r *record) {
 	})
 	switch {
 	case !id || !name:
-		t.fail("a span without spanID or operationName")
+		t.fail("no span of Jaeger: spanID or operationName is missing")
 	case lost && t.jaeger.process == nil:
 		t.fail("a span without its process")
 	}

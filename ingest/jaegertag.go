@@ -55,23 +55,29 @@ func (t *jsonText) tag(use func()) {
 	}
 }
 
-// dottedTags reads tags as an object. Where they are fields of Elasticsearch,
-// @ stands for a dot.
+// dottedTags reads tags as an object.
 func (t *jsonText) dottedTags(span *Span, resource bool) {
 	t.object(func(key []byte) {
-		j := &t.jaeger
-		j.key = append(j.key[:0], key...)
-		for i, c := range j.key {
-			if c == '@' {
-				j.key[i] = '.'
-			}
-		}
+		t.jaeger.key = appendDotted(t.jaeger.key[:0], key)
 		t.value = t.value[:0]
 		t.native(plain, 0)
 		if t.why == "" {
-			t.putTag(span, j.key, resource)
+			t.putTag(span, t.jaeger.key, resource)
 		}
 	})
+}
+
+// appendDotted appends the name of a tag that is a field of Elasticsearch or
+// OpenSearch, where @ stands for a dot.
+func appendDotted(dst, key []byte) []byte {
+	from := len(dst)
+	dst = append(dst, key...)
+	for i, c := range dst[from:] {
+		if c == '@' {
+			dst[from+i] = '.'
+		}
+	}
+	return dst
 }
 
 // putTag stores t.value as the value of the tag.

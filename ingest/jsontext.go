@@ -28,102 +28,11 @@ type jsonText struct {
 	astray    bool     // a value broke, and the next may be a piece of it
 	members   []member // of the objects being read, the outermost first
 	envelopes int      // that are open
-	goValues  bool     // see goValue
 	embedded  bool     // the text is that of a member, see logObject
 	jaeger    jaegerState
 	zipkin    zipkinState
 	path      []byte // keys of the nested attribute being decoded
 }
-
-// A jsonForm tells a form of JSON by the keys of a top-level object.
-type jsonForm struct {
-	keys  string // all of these, divided by spaces
-	first byte   // what the value of the first begins with; 0: anything
-	// read consumes the object; nil: the form is known and not read. Where the
-	// text breaks off within the object, it is called to save what came before.
-	read func(*jsonText, *object)
-	name string // for messages; with what would do where the form is not read, or nothing is in it
-}
-
-const fetchByID = " without traces: fetch them by id"
-
-// jsonForms are tried in order on each object at the top, or in an envelope,
-// that is no OTLP (otlpKey).
-var jsonForms = []jsonForm{
-	// Envelopes first, and what is known by one key.
-	{"trace", '{', (*jsonText).tempoTrace, "an answer of Tempo's API"},
-	{"traces", '[', nil, "a search result of Tempo's API, which holds no whole traces: fetch them by id, with /api/v2/traces/<id>"},
-	{"data meta rows", 0, (*jsonText).inside, "an answer of ClickHouse without rows as objects" + useEachRow},
-	{"row", '{', (*jsonText).inside, "a row of ClickHouse"},
-	{"progress", '{', (*jsonText).nothing, "progress of ClickHouse"},
-	{"row_1", '{', nil, "rows of ClickHouse in one object" + useEachRow},
-	{"data", 0, (*jsonText).inside, "an answer of Jaeger's or Aspire's API" + fetchByID},
-	{"result", 0, (*jsonText).inside, "an answer of Jaeger's API, version 3" + fetchByID},
-	{"responses", '[', (*jsonText).inside, "an answer of Elasticsearch" + fetchByID},
-	{"hits", 0, (*jsonText).inside, "an answer of Elasticsearch or Quickwit" + fetchByID},
-	{"_source", '{', (*jsonText).inside, "a document of Elasticsearch" + fetchByID},
-	{"scopeSpans", '[', (*jsonText).bareSpans, "a bare ResourceSpans"},
-	{"scope_spans", '[', (*jsonText).bareSpans, "a bare ResourceSpans"},
-	{"instrumentationLibrarySpans", '[', (*jsonText).bareSpans, "a bare ResourceSpans"},
-	{"scopeLogs", '[', (*jsonText).otherSignals, "a bare ResourceLogs"},
-	{"scopeMetrics", '[', (*jsonText).otherSignals, "a bare ResourceMetrics"},
-	// Traces and spans.
-	{"spans processes", '[', (*jsonText).jaegerTrace, "a trace of Jaeger's UI"},
-	{"spans traceID", '[', (*jsonText).jaegerTrace, "a trace of Jaeger's UI"},
-	{"spans process", '[', (*jsonText).jaegerTrace, "a batch of Jaeger"},
-	{"operationName spanID process", 0, (*jsonText).jaegerDocument, "a Jaeger document of Elasticsearch"},
-	{"operationName spanID", 0, (*jsonText).jaegerAlone, "a Jaeger span"},
-	{"operationName spanId", 0, (*jsonText).jaegerAlone, "a Jaeger span"},
-	{"id traceId attributes", '"', nil, "a span of JavaScript's console exporter" + useOTLP},
-	{"id traceId", '"', (*jsonText).zipkinSpan, "a Zipkin span"},
-	{"SpanContext StartTime", '{', (*jsonText).stdouttraceSpan, "a span of Go's stdouttrace"},
-	{"context start_time", '{', (*jsonText).pythonSpan, "a span of Python's console exporter"},
-	{"SpanAttributes TraceId", '"', nil, "a row of ClickHouse with its maps as text" + useEachRow},
-	{"SpanAttributes TraceId", '[', nil, "columns of ClickHouse, or a row with its maps as arrays" + useEachRow},
-	{"SpanAttributes TraceId", 0, (*jsonText).clickhouseRow, "a row of ClickHouse's otel_traces"},
-	{"span_start_timestamp_nanos", 0, (*jsonText).quickwitRow, "a Quickwit document"},
-	{"resource_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
-	{"span_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
-	{"event: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
-	{"status_code span_id start_time_unix_nano", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
-	{"_stream_id span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
-	{"spans", '[', (*jsonText).jaegerTrace, "a list of spans"},
-	{"trace_id_idx", 0, (*jsonText).nothing, "an index of VictoriaTraces"},
-	{"start_time_unix_nano span_id", 0, (*jsonText).bareSpan, "a bare OTLP span"},
-	{"index", '{', (*jsonText).nothing, "an action of Elasticsearch's bulk API"},
-	{"create", '{', (*jsonText).nothing, "an action of Elasticsearch's bulk API"},
-	// Lines of a log.
-	{"log", '"', (*jsonText).logObject, "a line of a log without spans"},
-	{"message", '"', (*jsonText).logObject, "a line of a log without spans"},
-	{"msg", '"', (*jsonText).logObject, "a line of a log without spans"},
-	{"MESSAGE", '"', (*jsonText).logObject, "a line of a log without spans"},
-	{"line", '"', (*jsonText).logObject, "a line of a log without spans"},
-	{"payload", '"', (*jsonText).logObject, "a message of a broker without spans"},
-	// What looks like a span and is of no form above.
-	{"startTimeUnixNano spanId", 0, nil, "an OTLP span without its resource" + useOTLP},
-	{"spanContext", '{', nil, "a span of JavaScript's SDK" + useOTLP},
-	{"list", '[', nil, "an answer of SigNoz's query API" + useOTLP},
-	{"traceID", 0, nil, "a span of no known form (traceID)" + useOTLP},
-	{"traceId", 0, nil, "a span of no known form (traceId)" + useOTLP},
-	{"trace_id", 0, nil, "a span of no known form (trace_id)" + useOTLP},
-	{"TraceId", 0, nil, "a span of no known form (TraceId)" + useOTLP},
-}
-
-// maxEnvelopes is how many envelopes of an API may lie in each other. An answer
-// to several searches of Elasticsearch has five.
-const maxEnvelopes = 6
-
-// signKeys are the keys that jsonForms are told by, and those that readers of
-// envelopes ask for.
-var signKeys = func() map[string]string {
-	keys := map[string]string{"status": "status", "message": "message"}
-	for _, form := range jsonForms {
-		for key := range strings.FieldsSeq(form.keys) {
-			keys[key] = key
-		}
-	}
-	return keys
-}()
 
 // An object is one at the top, or in an envelope, that is no OTLP.
 type object struct {
@@ -296,7 +205,7 @@ func (t *jsonText) garbage(start int) {
 	if isText {
 		why = "no JSON value"
 	}
-	if at := t.offsetOf(start); t.isOddest(at) {
+	if at := t.offsetOf(start); t.isOddest(at, saysWhat) {
 		what := "broken JSON (" + why + ")"
 		switch {
 		case isText && t.buf[start] == '"' && bytes.HasSuffix(bytes.TrimRight(t.buf[:start], " \t\r\n"), []byte("[")):
@@ -432,12 +341,12 @@ func (t *jsonText) foreign(o *object) bool {
 		t.why = ""
 		o.form.read(t, o)
 	case cut == "":
-		name := "JSON of no known form"
+		name, much := "JSON of no known form", saysNothing
 		if o.form != nil {
-			name = o.form.name
+			name, much = o.form.name, saysWhat
 		}
-		t.odd(t.offsetOf(o.start), name)
-		t.unreadable(t.offsetOf(o.start), int64(o.end-o.start), name)
+		t.oddly(t.offsetOf(o.start), name, much)
+		t.notUsed(t.offsetOf(o.start), int64(o.end-o.start), name)
 	}
 	why := t.why
 	t.pos, t.why = o.end, cut

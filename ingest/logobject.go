@@ -1,6 +1,9 @@
 package ingest
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // Shippers and structured loggers put the line that an exporter wrote into a
 // member of an object of their own:
@@ -9,6 +12,8 @@ import "bytes"
 //	{"level":"INFO","message":"{\"resource\":…,\"scopeSpans\":…}"}  a logger
 //	{"MESSAGE":"{\"resourceSpans\":…}","_PID":"1"}                  journald
 //	{"topic":"otlp_spans","payload":"{\"resourceSpans\":…}"}        kcat -J
+//	{"topic":"otlp_spans","value":"{\"resourceSpans\":…}","offset":0} rpk
+//	{"textPayload":"{\"resourceSpans\":…}","insertId":"x"}          Cloud Logging
 //
 // Positions are the offset of the text in the content plus the offset in what it
 // stands for.
@@ -16,7 +21,8 @@ import "bytes"
 // logObject reads the text in the member that the form is told by. One that is
 // no JSON is a line of a log, and noted as such.
 func (t *jsonText) logObject(o *object) {
-	t.pos = o.member(o.form.keys)
+	key, _, _ := strings.Cut(o.form.keys, " ")
+	t.pos = o.member(key)
 	at := t.offset()
 	text := bytes.Clone(bytes.TrimSpace(t.text()))
 	if t.why != "" {

@@ -337,9 +337,9 @@ func (t *jsonText) linkOf() {
 	var l Link
 	t.object(func(key []byte) {
 		switch string(key) {
-		case "TraceID", "trace_id", "link_trace_id":
+		case "TraceID", "traceId", "trace_id", "link_trace_id":
 			t.id(l.TraceID[:])
-		case "SpanID", "span_id", "link_span_id":
+		case "SpanID", "spanId", "span_id", "link_span_id":
 			t.id(l.SpanID[:])
 		default:
 			t.skip()

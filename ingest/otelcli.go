@@ -9,8 +9,6 @@ func (t *jsonText) bareSpan(o *object) {
 		t.fail("a span without its resource")
 		return
 	}
-	t.goValues = true
-	defer func() { t.goValues = false }()
 	t.alone(o.start, func(t *jsonText, r *record) {
 		t.open('{')
 		t.fields(r)
@@ -18,11 +16,9 @@ func (t *jsonText) bareSpan(o *object) {
 }
 
 // goValue reads a member of an AnyValue as Go marshals the struct:
-// {"Value":{"StringValue":"x"}}. It reports false for any other.
+// {"Value":{"StringValue":"x"}}. It reports false for any other. Programs in Go that
+// write a request down with encoding/json have it in whole documents, too.
 func (t *jsonText) goValue(kind string, from int, s style, depth int) bool {
-	if !t.goValues {
-		return false
-	}
 	switch kind {
 	case "Value":
 		t.anyValue(from, s, depth+1)

@@ -382,6 +382,10 @@ func unixNano(text []byte) (v uint64, ok bool) {
 }
 
 func (t *jsonText) status(span *Span) {
+	if c := t.peek(); c == '"' || c-'0' < 10 { // the code alone, as some write by hand
+		span.Status = statusOf(t.word())
+		return
+	}
 	if !t.open('{') {
 		return
 	}

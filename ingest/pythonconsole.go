@@ -5,64 +5,46 @@ import "bytes"
 // pythonSpan reads a span as Python's ConsoleSpanExporter writes it, pretty,
 // one object after the other: ids with 0x, kinds as SpanKind.SERVER, times as
 // RFC 3339. There is no scope.
-func (t *jsonText) pythonSpan(o *object) { t.alone(o.start, (*jsonText).pythonFields) }
+func (t *jsonText) pythonSpan(o *object) {
+	t.alone(o.start, func(t *jsonText, r *record) { t.consoleFields(r, &pythonEvent) })
+}
 
-func (t *jsonText) pythonFields(r *record) {
+// consoleFields reads a span of Python or PHP, whose events have the form.
+func (t *jsonText) consoleFields(r *record, events *eventForm) {
 	c := clock{}
 	t.object(func(key []byte) {
 		switch string(key) {
 		case "name":
 			r.span.Name = t.cache.get(t.text())
 		case "context":
-			t.object(func(key []byte) {
-				switch string(key) {
-				case "trace_id":
-					t.id(r.trace[:])
-				case "span_id":
-					t.id(r.span.ID[:])
-				case "trace_state": // the text of a dictionary or a list: [] and {} are empty
-					if text := t.word(); len(text) > 2 {
-						r.span.TraceState = t.cache.get(text)
-					}
-				default:
-					t.skip()
-				}
-			})
-		case "parent_id":
+			t.consoleContext(r)
+		case "parent_id", "parent_span_id":
 			t.parent(r.span.ParentID[:], t.text())
 		case "kind":
-			r.span.Kind = kindOf(bytes.TrimPrefix(t.word(), []byte("SpanKind.")))
+			text := bytes.TrimPrefix(t.word(), []byte("SpanKind."))
+			r.span.Kind = kindOf(bytes.TrimPrefix(text, []byte("KIND_")))
 		case "start_time":
 			c.start = t.instant()
 		case "end_time": // null while the span is open
 			c.end = t.instant()
+		case "start":
+			c.start, _ = t.nanos()
+		case "end":
+			c.end, _ = t.nanos()
 		case "status":
-			t.object(func(key []byte) {
-				switch string(key) {
-				case "status_code":
-					r.span.Status = statusOf(bytes.TrimPrefix(t.word(), []byte("StatusCode.")))
-				case "description":
-					r.span.StatusText = t.cache.get(t.text())
-				default:
-					t.skip()
-				}
-			})
+			t.consoleStatus(&r.span)
+		case "status_code": // of Phoenix, which has the status in the span
+			r.span.Status = statusOf(t.word())
+		case "status_message":
+			r.span.StatusText = t.cache.get(t.text())
 		case "attributes":
-			t.nativeAttributes(false)
+			t.consoleAttributes()
 		case "events":
-			t.eventsOf(&pythonEvent)
+			t.eventsOf(events)
 		case "links":
-			t.list(func() {
-				t.object(func(key []byte) {
-					if string(key) == "context" {
-						t.linkOf()
-					} else {
-						t.skip()
-					}
-				})
-			})
+			t.list(t.consoleLink)
 		case "resource":
-			t.pythonResource()
+			t.consoleResource()
 		default:
 			t.skip()
 		}
@@ -71,11 +53,56 @@ func (t *jsonText) pythonFields(r *record) {
 	t.finish(r, start, end)
 }
 
-var pythonEvent = eventForm{"name", "timestamp", "attributes", instant, func(t *jsonText) { t.nativeAttributes(false) }}
+var pythonEvent = eventForm{"name", "timestamp", "attributes", instant, (*jsonText).consoleAttributes}
 
-// pythonResource reads {"attributes":{…},"schema_url":""}, or in old versions
-// the attributes alone.
-func (t *jsonText) pythonResource() {
+// consoleContext reads the ids of a span.
+func (t *jsonText) consoleContext(r *record) {
+	t.object(func(key []byte) {
+		switch string(key) {
+		case "trace_id":
+			t.id(r.trace[:])
+		case "span_id":
+			t.id(r.span.ID[:])
+		case "trace_state": // of Python the text of a dictionary or a list: [] and {} are empty
+			if text := t.word(); len(text) > 2 {
+				r.span.TraceState = t.cache.get(text)
+			}
+		default:
+			t.skip()
+		}
+	})
+}
+
+func (t *jsonText) consoleStatus(span *Span) {
+	t.object(func(key []byte) {
+		switch string(key) {
+		case "status_code", "code": // Python's, PHP's
+			span.Status = statusOf(bytes.TrimPrefix(t.word(), []byte("StatusCode.")))
+		case "description":
+			span.StatusText = t.cache.get(t.text())
+		default:
+			t.skip()
+		}
+	})
+}
+
+// consoleLink reads {"context":{…},"attributes":{…}}.
+func (t *jsonText) consoleLink() {
+	t.object(func(key []byte) {
+		if string(key) == "context" {
+			t.linkOf()
+		} else {
+			t.skip()
+		}
+	})
+}
+
+// consoleResource reads {"attributes":{…},"schema_url":""}, or of PHP and old
+// versions of Python the attributes alone.
+func (t *jsonText) consoleResource() {
+	if t.noAttributes() {
+		return
+	}
 	t.object(func(key []byte) {
 		switch {
 		case string(key) == "attributes" && t.peek() == '{':
@@ -87,3 +114,13 @@ func (t *jsonText) pythonResource() {
 		}
 	})
 }
+
+func (t *jsonText) consoleAttributes() {
+	if !t.noAttributes() {
+		t.nativeAttributes(false)
+	}
+}
+
+// noAttributes skips the empty list that PHP makes of an empty object, and reports
+// whether it did.
+func (t *jsonText) noAttributes() bool { return t.peek() == '[' && t.skip() }

@@ -97,14 +97,14 @@ func (f *found) add(g found) {
 	f.spans += g.spans
 	f.other += g.other
 	if g.odd != "" && (f.odd == "" || g.saysMore(f)) {
-		f.odd, f.oddAt, f.named = g.odd, g.oddAt, g.named
+		f.odd, f.oddAt, f.says = g.odd, g.oddAt, g.says
 	}
 }
 
 // saysMore reports whether what is odd in g is to be told, and not that in f.
 func (g *found) saysMore(f *found) bool {
-	if g.named != f.named {
-		return g.named
+	if g.says != f.says {
+		return g.says > f.says
 	}
 	return g.oddAt < f.oddAt || g.oddAt == f.oddAt && g.odd < f.odd
 }

@@ -61,12 +61,22 @@ const lentOut = math.MaxUint32
 type found struct {
 	spans int64
 	other int64  // objects of other signals
-	odd   string // what the first thing was that is no dump; "" if nothing
+	odd   string // what the first thing was that is no dump, of those that say the most; "" if nothing
 	oddAt int64
-	named bool // odd names a form: that counts more than what came before
+	says  says // how much odd says
 
 	refused string // why nothing was decoded; "" if something was
 }
+
+// says is how much the words for something odd say. What says more counts more
+// than what came before.
+type says uint8
+
+const (
+	saysNothing says = iota // JSON of no known form
+	saysWhat                // what is wrong, or what it is
+	saysForm                // which text for people holds the spans
+)
 
 // An owner is a resource that is being put together.
 type owner struct {
@@ -119,13 +129,18 @@ func (s *sink) clear() {
 
 // unreadable notes n bytes at the offset that are no span.
 func (s *sink) unreadable(at, n int64, why string) {
-	s.notes.Merge(Note{Code: Unreadable, Count: 1, Bytes: n, Text: why, Example: Place{File: s.file, Position: at}})
+	s.notUsed(at, n, why)
 	s.oddBy(at, why)
+}
+
+// notUsed is unreadable where the error message has words of its own.
+func (s *sink) notUsed(at, n int64, why string) {
+	s.notes.Merge(Note{Code: Unreadable, Count: 1, Bytes: n, Text: why, Example: Place{File: s.file, Position: at}})
 }
 
 // oddBy remembers why there are no spans at the offset.
 func (s *sink) oddBy(at int64, why string) {
-	if s.isOddest(at) {
+	if s.isOddest(at, saysWhat) {
 		s.odd(at, oddText(at, why))
 	}
 }
@@ -152,25 +167,19 @@ func (s *sink) otherSignal(at int64) {
 
 // odd remembers what a file holds instead of spans, for the error message. The
 // first in the file counts, and of several about one place the first told.
-func (s *sink) odd(at int64, what string) {
-	if s.isOddest(at) {
+func (s *sink) odd(at int64, what string) { s.oddly(at, what, saysWhat) }
+
+func (s *sink) oddly(at int64, what string, much says) {
+	if s.isOddest(at, much) {
 		f := &s.found[s.index]
-		f.odd, f.oddAt = what, at
+		f.odd, f.oddAt, f.says = what, at, much
 	}
 }
 
 // isOddest reports whether what is odd at the offset would be remembered.
-func (s *sink) isOddest(at int64) bool {
+func (s *sink) isOddest(at int64, much says) bool {
 	f := &s.found[s.index]
-	return f.odd == "" || !f.named && at < f.oddAt
-}
-
-// named is odd for a form that is not read. The first in the file counts.
-func (s *sink) named(at int64, what string) {
-	f := &s.found[s.index]
-	if !f.named || at < f.oddAt {
-		f.odd, f.oddAt, f.named = what, at, true
-	}
+	return f.odd == "" || much > f.says || much == f.says && at < f.oddAt
 }
 
 // start appends a record for a span at the offset and returns it. The pointer

@@ -42,6 +42,9 @@ var signs = slices.Concat([]sign{
 	{name: "OTLP protobuf", is: isBare, read: (*source).readBare},
 	{name: "OTLP protobuf in lines", is: isLined, refuse: "OTLP protobuf with a line feed behind each message, as kcat writes it: let it write none (kcat -D '')"},
 	{name: "length-prefixed OTLP", is: isChain, read: (*source).readChain},
+	{name: "gRPC", is: isFramed, refuse: "OTLP protobuf in the frames of gRPC: write the messages without the 5 bytes before each"},
+	{name: "delimited OTLP", is: isDelimited, refuse: "OTLP protobuf with a varint before each message (writeDelimitedTo): write the length as 4 bytes, big end first, or one message a file"},
+	{name: "Zipkin protobuf", is: isZipkinProto, refuse: "Zipkin's protobuf: fetch JSON from its API, or write zipkin_json to Kafka"},
 	{name: "Jaeger protobuf", is: isJaegerSpan, read: (*source).readJaegerSpans},
 	{name: "Jaeger batch", is: isJaegerBatch, read: (*source).readJaegerBatch},
 	// What says by its first bytes that it is none of ours.
@@ -58,6 +61,7 @@ var signs = slices.Concat([]sign{
 	{name: "docker", is: text(isDocker), unwrap: (*source).undocker},
 	{name: "CRI", is: text(isCRI), unwrap: (*source).uncri},
 }, consoles, []sign{
+	{name: "YAML", is: text(isYAML), refuse: "OTLP as YAML, as the collector's tests have it: make JSON of it (yq -o=json)"},
 	{name: "CSV", is: text(isCSV), refuse: "a table (CSV), whose columns have no fixed meaning: export OTLP, or JSON lines with the columns' usual names"},
 	{name: "JSON", is: text(isText), read: (*source).readText},
 })
@@ -155,12 +159,8 @@ func hasLine(text string) func([]byte) bool {
 			if found < 0 {
 				return false
 			}
-			before := head[:at+found]
-			if bytes.HasSuffix(before, []byte("\t")) {
-				return true
-			}
-			before = bytes.TrimRight(before, " ")
-			if len(before) == 0 || before[len(before)-1] == '\n' || before[len(before)-1] == '|' {
+			before := bytes.TrimRight(head[:at+found], " ")
+			if len(before) == 0 || bytes.ContainsAny(before[len(before)-1:], "\n\t|") {
 				return true
 			}
 			at += found + len(text)
@@ -168,12 +168,19 @@ func hasLine(text string) func([]byte) bool {
 	}
 }
 
+// isYAML takes a document whose first key is OTLP's.
+func isYAML(head []byte) bool {
+	head = bytes.TrimPrefix(head, []byte("---\n"))
+	return bytes.HasPrefix(head, []byte("resourceSpans:")) || bytes.HasPrefix(head, []byte("resource_spans:"))
+}
+
 // isCSV takes a first line of three or more names of columns, one of which is
-// that of a trace. A sentence may look like that: then the next line has fewer
+// that of a trace or a span. A sentence may look like that: then the next line has fewer
 // columns, and JSON begins further down.
 func isCSV(head []byte) bool {
 	line, rest, _ := bytes.Cut(head, []byte("\n"))
-	if bytes.ContainsAny(line, "{}[]:") || !bytes.Contains(bytes.ToLower(line), []byte("trace")) {
+	lower := bytes.ToLower(line)
+	if bytes.ContainsAny(line, "{}[]:") || !bytes.Contains(lower, []byte("trace")) && !bytes.Contains(lower, []byte("span")) {
 		return false
 	}
 	for _, comma := range []string{",", ";", "\t"} {
@@ -266,6 +273,25 @@ func isLined(head []byte) bool {
 		at = end
 	}
 	return false
+}
+
+// isFramed reports whether the bytes begin with a frame of gRPC that holds a whole
+// TracesData, not packed: 0, the length, the message.
+func isFramed(head []byte) bool {
+	return len(head) > 5 && head[0] == 0 && beginsWhole(head[5:], uint64(binary.BigEndian.Uint32(head[1:])))
+}
+
+// isDelimited reports whether the bytes begin with the length of a TracesData as a
+// varint, and all of it.
+func isDelimited(head []byte) bool {
+	size, n := binary.Uvarint(head)
+	return n > 0 && beginsWhole(head[n:], size)
+}
+
+// beginsWhole reports whether b begins with a TracesData of that many bytes. Part of
+// one is not enough: the end of a line of text may look like that.
+func beginsWhole(b []byte, size uint64) bool {
+	return size > 1 && size <= uint64(len(b)) && b[0] == 0x0a && likeTraces(b[:size], false)
 }
 
 // isChain reports whether the bytes are big-endian lengths each followed by a

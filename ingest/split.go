@@ -290,7 +290,7 @@ func (f *source) skip(n int64, why string) {
 func (f *source) skipped(from int64, why string) {
 	if f.offset > from {
 		f.notes.Merge(Note{Code: Unreadable, Count: 1, Bytes: f.offset - from, Text: why, Example: Place{File: f.path, Position: from}})
-		f.found[f.index].add(found{odd: oddText(from, why), oddAt: from})
+		f.found[f.index].add(found{odd: oddText(from, why), oddAt: from, says: saysWhat})
 	}
 }
 
@@ -298,7 +298,7 @@ func (f *source) skipped(from int64, why string) {
 // why.
 func (f *source) cutShort(at, n int64, why string) {
 	f.notes.Merge(Note{Code: Truncated, Count: 1, Bytes: n, Text: why, Example: Place{File: f.path, Position: at}})
-	f.found[f.index].add(found{odd: oddText(at, why), oddAt: at})
+	f.found[f.index].add(found{odd: oddText(at, why), oddAt: at, says: saysWhat})
 }
 
 // readBare reads the fields of one long message.

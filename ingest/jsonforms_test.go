@@ -1,0 +1,51 @@
+package ingest
+
+import (
+	"strings"
+	"testing"
+)
+
+// What others write for spans or traces is refused by name, alone and behind what
+// has no name. The keys are those of their documentation and their public test data.
+func TestOthersByName(t *testing.T) {
+	const id = `"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"`
+	for text, want := range map[string]string{
+		`[{"trace":{"id":"1"},"transaction":{"id":"2"},"processor":{"event":"transaction"}}]`:                                    "a document of Elastic APM: export OTLP",
+		`{"hits":{"hits":[{"_source":{"trace":{"id":"1"},"agent":{"name":"go"},"span":{"id":"2"}}}]}}`:                           "a document of Elastic APM: export OTLP",
+		`{"metadata":{"service":{"name":"x"}}}` + "\n" + `{"transaction":{"id":"1","duration":32.5}}`:                            "an event of Elastic's agents: export OTLP",
+		`[{"schema":{"refId":"A","fields":[]},"data":{"values":[["1"]]}}]`:                                                       "data frames of Grafana: fetch",
+		`[{"fields":[{"name":"traceID","values":["1"]}],"length":1,"meta":{}}]`:                                                  "data frames of Grafana: fetch",
+		`{"results":{"A":{"status":200,"frames":[]}}}`:                                                                           "an answer of Grafana's query API: fetch",
+		`{"status":"success","data":{"resultType":"streams","result":[{"stream":{"a":"b"},"values":[["1","x"]]}]}}`:              "an answer of Loki, which holds lines of logs in lists: let logcli",
+		`{"event_id":"1","dsn":"x"}` + "\n" + `{"type":"transaction"}` + "\n" + `{"contexts":{"trace":{` + id + `}},"spans":[]}`: "an event of Sentry: export OTLP",
+		`{"data":{"trace":{"spans":[{"traceId":"a.1","segmentId":"s","spanId":0,"parentSpanId":-1,"startTime":1}]}}}`:            "a span of SkyWalking: export OTLP",
+		`[{"traceId":"a","traceSegmentId":"b","service":"w","spans":[{"spanId":0,"operationName":"n","startTime":1}]}]`:          "a segment of SkyWalking: export OTLP",
+		`{"projectId":"p","traceId":"1","spans":[{"spanId":"1","name":"n","startTime":"2026-11-29T23:27:24Z"}]}`:                 "a trace of Google Cloud: export OTLP",
+		`{"spans":[{"name":"projects/p/traces/t/spans/s","spanId":"1","displayName":{"value":"n"}}]}`:                            "a span of Google Cloud: export OTLP",
+		`{"traceEvents":[{"name":"a","ph":"X","ts":1,"dur":2}]}`:                                                                 "events of Chrome or Perfetto",
+		`[{"name":"a","ph":"B","ts":1},{"name":"a","ph":"E","ts":3}]`:                                                            "events of Chrome or Perfetto",
+		`{"Traces":[{"Id":"1-5759e988-bd862e3fe1be46a994272793","Segments":[{"Id":"1","Document":"{}"}]}]}`:                      "an answer of X-Ray's API: export OTLP",
+		`{"TraceSummaries":[{"Id":"1-5759e988-bd862e3fe1be46a994272793"}]}`:                                                      "a search result of X-Ray's API: export OTLP",
+		`[[{"trace_id":1,"span_id":2,"parent_id":0,"resource":"r","start":3,"duration":4,"error":0,"meta":{}}]]`:                 "a span of Datadog's agents: export OTLP",
+		`{"data":[{"id":"A","type":"spans","attributes":{` + id + `}}]}`:                                                         "an answer of Datadog's or Lightstep's API: export OTLP",
+		`[{"time":"2026-11-29T23:27:24Z","data":{"trace.trace_id":"1","duration_ms":1.5}}]`:                                      "an event of Honeycomb: export OTLP",
+		`[{"common":{"attributes":{}},"spans":[{"trace.id":"1","id":"2","attributes":{"duration.ms":1}}]}]`:                      "a span of New Relic or of Elastic APM: export OTLP",
+		`{"name":"x","time":"t","data":{"baseType":"RequestData","baseData":{"id":"1"}}}`:                                        "telemetry of Application Insights: export OTLP",
+		`{"tables":[{"name":"PrimaryResult","columns":[],"rows":[]}]}`:                                                           "an answer of Azure Monitor: export OTLP",
+		`{"spans":[{"trace_id":"AQ==","id":"AQ==","local_endpoint":{"service_name":"w"}}]}`:                                      "a Zipkin span in the spelling of protobuf: fetch it",
+		`{"status":"success","data":{"spans":[{"timestamp":1,"duration_nano":1,"span_id":"1",` + id + `}]}}`:                     "a row of SigNoz or GreptimeDB: export OTLP",
+		`[{"startTimestampMillis":1,"columns":["SpanId"],"events":[["1"]]}]`:                                                     "an answer of SigNoz's query API: export OTLP",
+		`{"took":1,"hits":[{"_timestamp":1,` + id + `,"span_id":"1","start_time":1}]}`:                                           "a row of OpenObserve: export OTLP",
+		`{"summaries":[{"traceId":"1","spanCount":2}]}`:                                                                          "a search result of Jaeger's API, version 3 without traces: fetch them by id",
+		`{"data":[{"parent":"a","child":"b","callCount":3}]}`:                                                                    "links between services",
+		`{"error":{"httpCode":404,"message":"No traces found"}}`:                                                                 "an error that an API answered",
+		`[{"id":"1","traceId":"2","type":"SPAN","startTime":"2026-11-29T23:27:24Z"}]`:                                            "no span of a known form (id, traceId and startTime): export OTLP",
+		`{"x":1}` + "\n" + `{"start_time":"2026-11-29T23:27:24Z","response_code":200,` + id + `}`:                                "no span of a known form (trace_id): export OTLP",
+	} {
+		o := keepAll
+		o.Stdin = strings.NewReader(text)
+		if _, err := Read(t.Context(), []string{"-"}, o); err == nil || !strings.HasPrefix(err.Error(), "-: "+want) {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
+	}
+}
