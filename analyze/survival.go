@@ -123,12 +123,15 @@ type seeker struct {
 	budgetBelow            float64 // weight of budget cuts below limit.point
 }
 
-// estimates gives quantiles with their intervals and bounds, in one walk. An empty
-// sample gives unknown throughout.
+// estimates gives quantiles with their intervals and bounds, in one walk. A sample that says
+// nothing gives unknown throughout.
 func (s *Sample) estimates(qs ...Quantile) []Estimate {
 	list := make([]Estimate, len(qs))
 	switch {
 	case s.empty():
+		for i := range list {
+			list[i].Cut = s.cuts() > 0
+		}
 		return list
 	case s.simple():
 		for i, q := range qs {
@@ -218,7 +221,7 @@ func (k *seeker) look(s *Sample, at time.Duration, answers bool, all, allAnswers
 	first(&k.never.point, reached(passedAnswers, all))
 	first(&k.rankHigh, passedAnswers.n >= k.upmost)
 	first(&k.neverLow, k.lowest > 0 && passedAnswers.n >= k.lowest)
-	first(&k.naive, reached(passedAnswers, allAnswers))
+	first(&k.naive, allAnswers.weight > 0 && reached(passedAnswers, allAnswers))
 	if s.weighted() {
 		first(&k.never.high, asNever.surelyReaches(k.logP))
 	}

@@ -310,7 +310,7 @@ func TestWeightsRepeat(t *testing.T) {
 // others for nobody knows how many.
 func TestMixedWeights(t *testing.T) {
 	s := sampleOf([]value{{1, answered, 4}, {2, answered, 0}, {3, cutFixed, 4}})
-	if e := s.Estimate(P50); e != (Estimate{}) {
+	if e := s.Estimate(P50); e != (Estimate{Cut: true}) { // with the keys of a row with cuts, all null
 		t.Errorf("estimate %s", estimateText(e))
 	}
 	if x := s.ShareAbove(1); x != (Share{}) {
@@ -323,6 +323,16 @@ func TestMixedWeights(t *testing.T) {
 	s = sampleOf([]value{{1, answered, 1}, {2, answered, 3}})
 	if got, want := *s.effectiveN(), 16.0/10; got != want {
 		t.Errorf("effective n of weights 1 and 3 = %v, want %v", got, want)
+	}
+}
+
+// TestWeightlessAnswers: answers that stand for nothing (ot=p:63) say nothing of the answers.
+func TestWeightlessAnswers(t *testing.T) {
+	var s Sample
+	s.add(answered, 1, 0)
+	s.add(cutFixed, 3, oneWeight)
+	if e := s.Estimate(P50); e.Naive != nil || e.IfNever != nil || e.Point != nil || e.Above == nil || *e.Above != 3 {
+		t.Errorf("estimate %s, want > 3 alone", estimateText(e))
 	}
 }
 

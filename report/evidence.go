@@ -122,7 +122,7 @@ func valueText(v *analyze.Value) string {
 		if e.Low != nil || e.High != nil {
 			text += " (" + between(e.Low, e.High) + ")"
 		}
-	case e.Cut:
+	case e.IfAnswered != nil:
 		text += "not known: " + between(e.IfAnswered, e.IfNever) + ", since calls were cut"
 	default:
 		text += "not known"
