@@ -205,7 +205,7 @@ var WarningText = map[Warning]string{
 	CutsHidePoint:    "calls were cut before this quantile: it lies between the two bounds (cuts answer at the cut; cuts never answer)",
 	CurveEnds:        "the quantile is not known: so many calls were cut that there is only this lower bound",
 	CutsHideEnd:      "calls were cut, so that the interval has no upper end",
-	MixedWeights:     "some spans say for how many they stand and others do not: no quantile or share can be given",
+	MixedWeights:     "some spans say for how many they stand and others do not: no quantile, mean or share can be given",
 	FewCeiling:       "the ceiling rests on a quantile for which there are too few values: it may be far too low",
 	NoCeiling:        "no ceiling: the quantile it rests on is not known",
 	CappedByBudget:   "the ceiling is capped at what the deadline leaves after the reserve and the calls before",
