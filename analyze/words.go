@@ -183,7 +183,7 @@ const (
 	TailSampled      Warning = "tail-sampled"    // of the input: traces look chosen by how they ended
 	HidesChange      Warning = "hides-change"    // of a comparison: a difference cannot be told, whatever the number of values
 	HiddenRetries    Warning = "hidden-retries"  // spans that hide their retries
-	TailUnknown      Warning = "tail-unknown"    // no request shows its own work after an answer: 0 is used in reserves
+	TailUnknown      Warning = "tail-unknown"    // no request shows its own work after an answer, or weights of some are not known: 0 is used in reserves
 )
 
 // Warnings of replays.
@@ -225,7 +225,7 @@ var WarningText = map[Warning]string{
 	TailSampled:      "the traces look chosen by how they ended (tail sampling): shares and quantiles are of the chosen ones, and no weight repairs that",
 	HidesChange:      "not known: calls were cut by the deadline, or before the quantile, or sampling weights are known of some only: more of the same would not tell",
 	HiddenRetries:    "some spans hide retries inside: they are left out of the latencies of attempts",
-	TailUnknown:      "the own work after the last answer was not seen: the reserve counts it as 0",
+	TailUnknown:      "the own work after the last answer is not known: the reserve counts it as 0",
 	OrderByTiming:    "under 20 requests show in which order some calls come: the times of each request decide",
 	LoadNotModelled:  "latencies as recorded: what more than 1 % extra load does to them is not modelled",
 	NotRepeatable:    "not known to be safe to repeat: neither retried nor hedged, whatever the policy says",

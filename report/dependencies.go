@@ -43,7 +43,12 @@ func dependenciesSection(d *document, r *analyze.Report, o Options) {
 			cells[2].notes = []int{t.foot("the callees of some of these ran on and finished: the latency of those is to the end of the callee's span, and the way back (where no answered call of the trace shows how long that is, the gap between the starts of both spans: inferred)")}
 		}
 		cells = append(cells, quantiles(&w, &dep.Latency, false)...)
-		cells = append(cells, cell{line: say(between(dep.Latency.P999.Low, dep.Latency.P999.High)), notes: w.at(analyze.CutsHideEnd)}, cell{line: say(orUnknown(dep.PathShare, percent))})
+		interval := cell{line: say(between(dep.Latency.P999.Low, dep.Latency.P999.High))}
+		if dep.Latency.P999.High == nil && !w.has(analyze.FewP999) {
+			interval.notes = w.at(analyze.CutsHideEnd)
+		}
+		w.place(analyze.CutsHideEnd) // of another quantile, or for want of values: the interval is not shown, or says nothing of cuts
+		cells = append(cells, interval, cell{line: say(orUnknown(dep.PathShare, percent))})
 		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation, dep.Split), cells: cells, notes: w.rest(), details: shapeDetails(dep)})
 		if len(t.rows[len(t.rows)-1].details) > 0 {
 			t.detail = "remarks"

@@ -31,8 +31,10 @@ func routesSection(d *document, r *analyze.Report, o Options) {
 		w := rowWarnings{table: t, all: r.Warnings}
 		w.place(analyze.ConnectInRead) // in the table of times
 		late, lateShare, lateUnder := cell{line: say(unknown)}, unknown, ""
-		if r.LateShare != nil {
+		if r.WithDeadline > 0 {
 			late = cell{line: say(count(r.Late))}
+		}
+		if r.LateShare != nil {
 			lateShare = percent(*r.LateShare)
 			between := orUnknown(r.LateShareLow, percent) + " … " + orUnknown(r.LateShareHigh, percent)
 			if r.LateShareLow != nil {
