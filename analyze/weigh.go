@@ -77,6 +77,15 @@ func (h *headcount) mass() mass {
 	return mass{h.n, h.load.weight.float() / unit, h.load.square.float() / (unit * unit)}
 }
 
+// effective is (sum of weights)^2 / sum of squared weights; 0 where nothing is counted.
+func (h *headcount) effective() float64 {
+	m := h.mass()
+	if m.square == 0 {
+		return 0
+	}
+	return m.weight * m.weight / m.square
+}
+
 // A weighed is the sum of a number over requests, or calls, each of which counts as often as
 // it stands for.
 type weighed struct {

@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,6 +82,7 @@ func TestMeansRepeat(t *testing.T) {
 			same("error share", d.ErrorShare, e.ErrorShare)
 			same("extra load", d.ExtraLoad, e.ExtraLoad)
 			errors, extra := float64(e.Errors)/float64(e.Attempts), float64(e.Attempts)/float64(e.Calls)-1
+			same("attempts of a request, in a trend", attemptsOf(t, sampled, d.name()), attemptsOf(t, all, d.name()))
 			same("error share, by counts", e.ErrorShare, &errors)
 			same("extra load, by counts", e.ExtraLoad, &extra)
 		}
@@ -103,4 +105,39 @@ func TestMeansOfStrata(t *testing.T) {
 	if r := report.Routes[0]; r.MeanTime != nil || r.CompleteInTimeShare != nil || report.Dependencies[0].PathShare != nil || report.Dependencies[0].ExtraLoad != nil {
 		t.Errorf("means of requests of which only some have weights: %+v", r)
 	}
+}
+
+// The interval of sampled attempts is that of their effective number: of weights 1 and 3,
+// ten each, (10 + 30)^2 / (10 + 90) = 16. A quarter of the requests tried twice: 1.25, which
+// is 4 repeats in 16, with the wider of 4 + z^2/2 +- z sqrt(4 + z^2/4) of 16 and of +- z sqrt(3/16 / 15).
+func TestAttemptsIntervalWeighted(t *testing.T) {
+	var c callers
+	for range 10 {
+		c.add(oneWeight, 2)
+		c.add(3*oneWeight, 1)
+	}
+	v := c.mean()
+	const z = 1.959964
+	low, high := 1+(4+z*z/2-z*math.Sqrt(4+z*z/4))/16, 1+(4+z*z/2+z*math.Sqrt(4+z*z/4))/16
+	own := z * math.Sqrt(3.0/16/15)
+	for _, x := range []struct{ got, want float64 }{{*v.Point, 1.25}, {*v.Low, min(low, 1.25-own)}, {*v.High, max(high, 1.25+own)}} {
+		if math.Abs(x.got-x.want) > 1e-9 {
+			t.Errorf("%v, want %v", x.got, x.want)
+		}
+	}
+	c.add(unknownWeight, 1)
+	if v := c.mean(); v.Point != nil || v.Low != nil {
+		t.Errorf("of requests of which only some have weights: %v", *v.Point)
+	}
+}
+
+// attemptsOf is how many attempts a request makes of those that call a dependency, as a
+// trend has it.
+func attemptsOf(t *testing.T, a *Analysis, name dependency) *float64 {
+	t.Helper()
+	n, err := a.NightTable("night")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n.rows[name].values[slices.Index(Figures, FigureAttempts)].Point
 }
