@@ -76,6 +76,18 @@ func TestMeansRepeat(t *testing.T) {
 		same("late", r.LateShare, s.LateShare)
 		plain := float64(s.CompleteInTime) / float64(s.WithDeadline)
 		same("complete in time, by counts", s.CompleteInTimeShare, &plain)
+		for i, p := range plansOf(t, sampled) {
+			q := plansOf(t, all)[i]
+			same("late, in a plan", p.Route.LateShare, q.Route.LateShare)
+			calls, own := p.PathShares()
+			callsOfAll, ownOfAll := q.PathShares()
+			same("own work of a plan", own, ownOfAll)
+			for k := range calls { // which calls are planned rests on how many requests were recorded
+				if l := slices.IndexFunc(q.Calls, func(c PlannedCall) bool { return c.Name == p.Calls[k].Name }); l >= 0 {
+					same("a call of a plan", &calls[k], &callsOfAll[l])
+				}
+			}
+		}
 		for i := range all.Report.Dependencies {
 			d, e := sampled.Report.Dependencies[i], all.Report.Dependencies[i]
 			same("path share", d.PathShare, e.PathShare)
@@ -140,4 +152,15 @@ func attemptsOf(t *testing.T, a *Analysis, name dependency) *float64 {
 		t.Fatal(err)
 	}
 	return n.rows[name].values[slices.Index(Figures, FigureAttempts)].Point
+}
+
+// plansOf are the plans of its routes, whether they break a rule or not.
+func plansOf(t *testing.T, a *Analysis) []*Plan {
+	t.Helper()
+	s, err := a.Suggest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans, _ := s.Plans()
+	return plans
 }
