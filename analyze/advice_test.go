@@ -190,6 +190,19 @@ b R 0 %d`+get+`a=peer.service=b a=http.response.status_code=200
 			t.Errorf("%+v, want %s: 7/16 predicted, %g observed", in, test.verdict, test.observed)
 		}
 	}
+	// Four requests stand for 10^6 each and 604 for themselves: (4 x 10^6 + 604)^2 /
+	// (4 x 10^12 + 604) = 4.0012 are too few, however many were recorded.
+	heavy := dump(func(i int) (a, b bool) { return i%4 == 0, i%4 == 0 })
+	for i, trace := range heavy.Traces {
+		weight := "1"
+		if i < 4 {
+			weight = "1000000"
+		}
+		trace.Spans[0].Attrs = append(trace.Spans[0].Attrs, ingest.Attr{Key: "SampleRate", Value: weight})
+	}
+	if in := Run(heavy, Options{Deadline: ms(100)}).Report.Routes[0].Independence; in == nil || in.Verdict != "too-few" || math.Abs(in.Observed-1000151.0/4000604) > 1e-12 {
+		t.Errorf("%+v, want too-few, 1 000 151 of 4 000 604 late", in)
+	}
 	few := Run(worked(t, `
 R - 0 160 k=SERVER s=web
 a R 0 50`+get+`a=peer.service=a a=http.response.status_code=200
