@@ -170,12 +170,14 @@ type Dependency struct {
 	Pool          *Latency `json:"pool"`
 	Read          *Latency `json:"read"`
 
-	Minimum         *time.Duration `json:"minimum_ns"` // suggested: p50
-	Ceiling         *time.Duration `json:"ceiling_ns"` // suggested, capped; null: the quantile is unknown
-	PolicyMinimum   *time.Duration `json:"policy_minimum_ns"`
-	PolicyCeiling   *time.Duration `json:"policy_ceiling_ns"`
-	DoesNotFit      []string       `json:"does_not_fit"`      // routes whose deadline leaves less than the minimum
-	CeilingShareCut *float64       `json:"ceiling_share_cut"` // share of calls that take longer than Ceiling: its false timeouts
+	Minimum       *time.Duration `json:"minimum_ns"` // suggested: p50
+	Ceiling       *time.Duration `json:"ceiling_ns"` // suggested, capped; null: the quantile is unknown
+	PolicyMinimum *time.Duration `json:"policy_minimum_ns"`
+	PolicyCeiling *time.Duration `json:"policy_ceiling_ns"`
+	DoesNotFit    []string       `json:"does_not_fit"` // routes whose deadline leaves less than Minimum
+	// PolicyDoesNotFit are routes whose deadline leaves less than PolicyMinimum in half of their requests.
+	PolicyDoesNotFit []string `json:"policy_does_not_fit,omitempty"`
+	CeilingShareCut  *float64 `json:"ceiling_share_cut"` // share of calls that take longer than Ceiling: its false timeouts
 	// The 95 % interval of CeilingShareCut.
 	CeilingShareCutLow  *float64        `json:"ceiling_share_cut_low"`
 	CeilingShareCutHigh *float64        `json:"ceiling_share_cut_high"`

@@ -54,6 +54,7 @@ type depTable struct {
 	ceiling, ceilingInForce *time.Duration
 	capped                  bool
 	misfits                 []routeKey // routes whose deadline leaves less than the minimum
+	misfitsInForce          []routeKey // and less than the minimum in force
 }
 
 func (a *Analysis) newDep(name dependency) *depTable {
@@ -562,11 +563,20 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 	warn(DoesNotFit, len(t.misfits) > 0)
 	warn(NoCeiling, t.ceiling == nil && len(t.misfits) == 0)
 	warn(AssumesRequired, a.opts.Policy == nil)
-	for _, m := range t.misfits {
-		d.DoesNotFit = append(d.DoesNotFit, m.service+" "+m.route)
+	d.DoesNotFit = append(d.DoesNotFit, namesOf(t.misfits)...)
+	if d.PolicyMinimum != nil {
+		d.PolicyDoesNotFit = namesOf(t.misfitsInForce)
 	}
-	slices.Sort(d.DoesNotFit)
 	return d
+}
+
+// namesOf are the names of routes, sorted.
+func namesOf(keys []routeKey) (names []string) {
+	for _, k := range keys {
+		names = append(names, k.service+" "+k.route)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // finishTails adds what the shape of the latencies, and the slow ones, say.

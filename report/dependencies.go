@@ -178,13 +178,17 @@ func timeoutTable(d *document, deps []*analyze.Dependency) {
 			add(unknown)
 		}
 		var details []line
-		for i, r := range dep.DoesNotFit {
-			if i == misfits {
-				details = append(details, say("and ", count(len(dep.DoesNotFit)-i), " more"))
-				break
+		fits := func(what string, routes []string) {
+			for i, r := range routes {
+				if i == misfits {
+					details = append(details, say("and ", count(len(routes)-i), " more"))
+					break
+				}
+				details = append(details, say(what, named(r)))
 			}
-			details = append(details, say("does not fit ", named(r)))
 		}
+		fits("does not fit ", dep.DoesNotFit)
+		fits("the policy's minimum does not fit ", dep.PolicyDoesNotFit)
 		if n := dep.FalseTimeouts; n != nil && *n > 0 {
 			details = append(details, say("false timeouts: ", count(*n), " cut whose answer would have come in time"))
 		}
