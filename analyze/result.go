@@ -160,7 +160,8 @@ type Dependency struct {
 	// PathShare is the share of the caller's time that these calls held the path, weighted: path
 	// time / (path time of all calls of the caller + own time of its requests). ErrorShare is
 	// Errors / Attempts, and ExtraLoad attempts a call, hidden ones too, less 1; both weighted.
-	// null: nothing to divide by, or some weights are known and others not.
+	// null: nothing to divide by, or some weights are known and others not; of PathShare, also if a
+	// row holds all the rest.
 	PathShare     *float64 `json:"path_share"`
 	ErrorShare    *float64 `json:"error_share"`
 	ExtraLoad     *float64 `json:"extra_load"`

@@ -414,8 +414,12 @@ func (s *summary) report(c *crop) Report {
 }
 
 // sharePaths says what share of the time of each caller its calls to a dependency held. The
-// list is still in the order of the tables.
+// list is still in the order of the tables. Where a row holds all the rest, nothing is said: nobody
+// knows how much of its own work, or of its calls, is whose.
 func (s *summary) sharePaths(list []Dependency) {
+	if _, rest := s.a.depOf[restDependency]; rest || s.a.routeOf[restRoute] != nil {
+		return
+	}
 	type total struct {
 		n, known int
 		time     float64
