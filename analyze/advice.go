@@ -292,10 +292,14 @@ func (f *Finding) advise(d *Dependency) (a Advice, ok bool) {
 			a.To = d.Ceiling
 		}
 	case CallBelowMinimum, CallPastDeadline, RetryBelowMinimum, RetryPastDeadline:
+		var misfits []string // by the minimum in force
 		if d != nil {
-			a.To = cmp.Or(d.PolicyMinimum, d.Minimum)
+			a.To, misfits = d.Minimum, d.DoesNotFit
+			if d.PolicyMinimum != nil {
+				a.To, misfits = d.PolicyMinimum, d.PolicyDoesNotFit
+			}
 		}
-		if d != nil && !a.OfRetries() && slices.Contains(d.DoesNotFit, f.Service+" "+f.Route) {
+		if !a.OfRetries() && slices.Contains(misfits, f.Service+" "+f.Route) {
 			a.Do = FitDeadline // or no call could ever be made
 		} else {
 			a.Do, a.SavesLow, a.SavesHigh = SkipCalls, &f.Count, &f.Count

@@ -190,6 +190,19 @@ b R 0 %d`+get+`a=peer.service=b a=http.response.status_code=200
 			t.Errorf("%+v, want %s: 7/16 predicted, %g observed", in, test.verdict, test.observed)
 		}
 	}
+	// Four requests stand for 10^6 each and 604 for themselves: (4 x 10^6 + 604)^2 /
+	// (4 x 10^12 + 604) = 4.0012 are too few, however many were recorded.
+	heavy := dump(func(i int) (a, b bool) { return i%4 == 0, i%4 == 0 })
+	for i, trace := range heavy.Traces {
+		weight := "1"
+		if i < 4 {
+			weight = "1000000"
+		}
+		trace.Spans[0].Attrs = append(trace.Spans[0].Attrs, ingest.Attr{Key: "SampleRate", Value: weight})
+	}
+	if in := Run(heavy, Options{Deadline: ms(100)}).Report.Routes[0].Independence; in == nil || in.Verdict != "too-few" || math.Abs(in.Observed-1000151.0/4000604) > 1e-12 {
+		t.Errorf("%+v, want too-few, 1 000 151 of 4 000 604 late", in)
+	}
 	few := Run(worked(t, `
 R - 0 160 k=SERVER s=web
 a R 0 50`+get+`a=peer.service=a a=http.response.status_code=200
@@ -269,4 +282,24 @@ func TestAdviceOnCallsBelowTheMinimum(t *testing.T) {
 	}
 	a = r.Advice[i]
 	want(t, "one mistake", []any{a.Finding, a.Requests, *a.SavesLow, *a.SavesHigh, *a.To}, []any{string(CallBelowMinimum), 3, 3, 3, ms(20)})
+
+	// It is the minimum in force that has to fit. Of 100 ms 20 are own work, so that 80 are left
+	// of most: less than 85 of a policy, though the calls take 20. Of 40 ms, with a reserve of
+	// 25, 15 are left: less than the p50 of 20, and more than 5 of a policy; but not of the one
+	// call that began after 12.
+	for _, test := range []struct {
+		name, policy string
+		want         AdviceCode
+		to           float64
+		calls        int
+	}{
+		{"the policy's does not fit", "deadlines: [{service: web, deadline: 100ms, reserve: 20ms}]\ndependencies: [{minimum: 85ms}]", FitDeadline, 85, 21},
+		{"the policy's does", "deadlines: [{service: web, deadline: 40ms, reserve: 25ms}]\ndependencies: [{minimum: 5ms}]", SkipCalls, 5, 1},
+	} {
+		r := Run(worked(t, append(slices.Clone(texts[:20]), late(12))...), Options{Policy: policy(t, test.policy)}).Report
+		i := slices.IndexFunc(r.Advice, func(a Advice) bool { return a.Do == SkipCalls || a.Do == FitDeadline })
+		if i < 0 || r.Advice[i].Do != test.want || *r.Advice[i].To != ms(test.to) || r.Advice[i].Requests != test.calls {
+			t.Errorf("%s: advice %+v, want %s %v ms of %d calls", test.name, r.Advice, test.want, test.to, test.calls)
+		}
+	}
 }

@@ -118,15 +118,26 @@ func (t *traced) attributeOne(index int32, members, local []int32) {
 		}
 	}
 	r.time.Total = r.duration
+	last := foreignNode // what the request waited for last
 	for k := len(path) - 1; k >= 0; k-- {
-		if c := tree[path[k].node].call; c != ownNode {
+		if last = tree[path[k].node].call; last != ownNode {
 			r.tailed, r.tail = true, base+r.duration-path[k].end
-			if c >= 0 {
-				last := r.calls[c].attempts[len(r.calls[c].attempts)-1].at
-				r.lastCut = r.calls[c].outcome.Cut() || t.seen[last].flags&upstreamTimeout != 0
-			}
 			break
 		}
+	}
+	for k := range r.calls {
+		// A call that took no time has no piece of the path: a clock may count whole
+		// milliseconds, and a call past its deadline ends at once.
+		c := &r.calls[k]
+		tail := r.duration - c.end
+		if c.start == c.end && c.awaited && !c.unfinished && c.outcome != CancelledRace && tail >= 0 && (!r.tailed || tail <= r.tail) {
+			last, r.tailed, r.tail = int32(k), true, tail
+		}
+	}
+	if last >= 0 {
+		c := &r.calls[last]
+		try := c.attempts[len(c.attempts)-1].at
+		r.lastCut = c.outcome.Cut() || t.seen[try].flags&upstreamTimeout != 0
 	}
 }
 

@@ -84,6 +84,9 @@ func (a *Analysis) setCeilings() {
 			if d.minimum != nil && *limit < *d.minimum {
 				d.misfits = append(d.misfits, t.key)
 			}
+			if d.minimumInForce != nil && *limit < *d.minimumInForce {
+				d.misfitsInForce = append(d.misfitsInForce, t.key)
+			}
 			if d.ceiling != nil && *limit < *d.ceiling {
 				d.ceiling, d.capped = limit, true
 			}

@@ -75,7 +75,10 @@ type slowTable struct {
 }
 
 // A minuteTable counts the answers of calls that began in a minute.
-type minuteTable struct{ answers, above int } // above: the median of all
+type minuteTable struct {
+	answers               int
+	weight, square, above float64 // of the weights of answers; of those that took longer than the median of all
+}
 
 // mostMinutes is four weeks.
 const mostMinutes = 4 * 7 * 24 * 60
@@ -102,9 +105,12 @@ func (s *slowTable) add(r *request, k int, t *attempt) {
 		}
 		s.at = minute
 	}
+	w := float64(t.weight.orOne()) / float64(oneWeight)
 	s.now.answers++
+	s.now.weight += w
+	s.now.square += w * w
 	if s.median != nil && t.took > *s.median {
-		s.now.above++
+		s.now.above += w
 	}
 	for i, low := range s.low {
 		if low == nil || t.took <= *low {
@@ -159,7 +165,7 @@ func (s *slowTable) clusters(instances map[string]*instanceTable) (list []Cluste
 }
 
 // A Drift says that a dependency got slower, or faster, from the first third of the
-// time to the last: shares of answers that took longer than the p50 of all.
+// time to the last: weighted shares of answers that took longer than the p50 of all.
 type Drift struct {
 	First float64 `json:"first_third_above_p50"`
 	Last  float64 `json:"last_third_above_p50"`
@@ -183,22 +189,26 @@ func (s *slowTable) drift() *Drift {
 	var third [3]minuteTable
 	for _, m := range minutes {
 		t := &third[(m-from)*3/(to-from)]
-		t.answers += s.minutes[m].answers
+		t.weight += s.minutes[m].weight
+		t.square += s.minutes[m].square
 		t.above += s.minutes[m].above
 	}
-	share := [3]float64{}
+	share, n := [3]float64{}, [3]float64{} // n: effective
 	for i, t := range third {
-		if t.answers < driftAnswers {
+		if t.weight == 0 {
 			return nil
 		}
-		share[i] = float64(t.above) / float64(t.answers)
+		if n[i] = rounded(t.weight * t.weight / t.square); n[i] < driftAnswers {
+			return nil
+		}
+		share[i] = t.above / t.weight
 	}
 	d := share[2] - share[0]
 	if d < 0 {
 		d = -d
 	}
 	// Standard error of the difference of two shares, at its largest: 1/4 of each.
-	variance := 0.25/float64(third[0].answers) + 0.25/float64(third[2].answers)
+	variance := 0.25/n[0] + 0.25/n[2]
 	if d < leastDrift || d*d < driftSigmas*driftSigmas*variance || (share[1]-share[0])*(share[2]-share[1]) < 0 {
 		return nil
 	}

@@ -210,7 +210,7 @@ func (a *Analysis) ledger() (*ledger, error) {
 
 func (t *ledger) add(a *Analysis, r *request, trace, number int64) {
 	if r.table != nil {
-		t.addRequest(r, trace)
+		t.addRequest(a, r, trace)
 	}
 	for k := range r.calls {
 		c := &r.calls[k]
@@ -243,8 +243,9 @@ func (c *call) tries() int {
 	return n
 }
 
-func (t *ledger) addRequest(r *request, trace int64) {
-	who := callerKey{r.service, r.split}
+func (t *ledger) addRequest(a *Analysis, r *request, trace int64) {
+	of := a.symbols.routes[r.number] // whose it is, of those in the row for all the rest too
+	who := callerKey{of.service, of.split}
 	if t.callers[who] == nil {
 		t.callers[who] = new(bunch)
 	}

@@ -37,9 +37,10 @@ type PlannedCall struct {
 	Budget      time.Duration // its whole timeout, attempts and waits in it; 0: it is not made
 	MaxAttempts int           // that fit in Budget at worst; 1 where it is not known to be safe to repeat
 	Left        time.Duration // what the deadline leaves it when the calls before it take their minimums
-	Path        time.Duration // that it held requests of the route, all together
 	After       []int         // calls that it waits for
 	Beyond      *float64      // share of attempts that take longer than Budget; nil: not known
+
+	path wide // time that it held requests of the route, all together, weighted
 }
 
 // A PlanError is a rule of plans that one breaks.
@@ -82,16 +83,18 @@ func (r *SuggestedRoute) between(b, c int) time.Duration {
 }
 
 // PathShares gives, for each call, the share of the time of the route's requests
-// that it held, and the share that was own work; nil: there are no requests.
+// that it held, and the share that was own work, weighted; nil: there are no requests, or
+// some weights are known and others not.
 func (p *Plan) PathShares() (calls []float64, own *float64) {
-	total := float64(p.Route.total)
-	if total <= 0 {
+	times := p.Route.times
+	total := times.sums[len(categories)].float()
+	if times.of.mixed() || total <= 0 {
 		return nil, nil
 	}
 	for i := range p.Calls {
-		calls = append(calls, float64(p.Calls[i].Path)/total)
+		calls = append(calls, p.Calls[i].path.float()/total)
 	}
-	share := float64(p.Route.own) / total
+	share := times.own().float() / total
 	return calls, &share
 }
 
@@ -140,7 +143,7 @@ func (s *Suggestion) plan(r *SuggestedRoute, total time.Duration) *Plan {
 		return 0
 	}
 	for c, n := range nodes {
-		p.Calls[c].Dependency, p.Calls[c].After, p.Calls[c].Path = byDep[n.dep], n.before, r.path[c]
+		p.Calls[c].Dependency, p.Calls[c].After, p.Calls[c].path = byDep[n.dep], n.before, r.path[c]
 	}
 	ahead := make([]time.Duration, len(nodes)) // the longest chain after c
 	for d := len(nodes) - 1; d >= 0; d-- {

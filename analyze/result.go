@@ -41,8 +41,8 @@ type Input struct {
 }
 
 // Weights counts requests and fragments by whether their sampling weight is
-// known. Counts are of recorded spans; quantiles and shares are weighted where all of
-// a row have weights, and unknown where only some have.
+// known. Counts, and sums of times, are of recorded spans; quantiles, means and shares are
+// weighted where all of a row have weights, and unknown where only some have.
 type Weights struct {
 	Known   *int `json:"known"`
 	Unknown *int `json:"unknown"`
@@ -91,18 +91,22 @@ type Route struct {
 	LateShareHigh *float64 `json:"late_share_high"`
 	TimedOut      int      `json:"timed_out"` // of Failed
 	// CompleteInTime and PartialInTime count requests with a deadline.
-	CompleteInTime int           `json:"complete_in_time"`
-	PartialInTime  int           `json:"partial_in_time"`
-	Latency        Latency       `json:"latency"` // over complete and partial
-	LatencyFailed  Latency       `json:"latency_failed"`
-	Tail           Tail          `json:"tail"`         // the route's reserve
-	Independence   *Independence `json:"independence"` // null: no parallel calls, or no deadline
-	Time           Time          `json:"time"`         // over all requests, failed ones too
-	LateOwn        *LateHeld     `json:"late_own"`     // null: own work held no late request for longer than a dependency did
-	FirstLate      *int64        `json:"first_late_unix_ns"`
-	LastLate       *int64        `json:"last_late_unix_ns"`
-	LateByTen      []LateTen     `json:"late_by_ten_minutes"` // only spans of ten minutes with late requests, in order
-	Warnings       []Warning     `json:"warnings"`
+	CompleteInTime int `json:"complete_in_time"`
+	PartialInTime  int `json:"partial_in_time"`
+	// CompleteInTimeShare is CompleteInTime / WithDeadline, weighted; null: none had one, or some
+	// weights are known and others not.
+	CompleteInTimeShare *float64      `json:"complete_in_time_share"`
+	Latency             Latency       `json:"latency"` // over complete and partial
+	LatencyFailed       Latency       `json:"latency_failed"`
+	Tail                Tail          `json:"tail"`         // the route's reserve
+	Independence        *Independence `json:"independence"` // null: no parallel calls, or no deadline
+	Time                Time          `json:"time"`         // sum over all recorded requests, failed ones too
+	MeanTime            *Time         `json:"mean_time"`    // of a request, weighted; null: some weights are known and others not
+	LateOwn             *LateHeld     `json:"late_own"`     // null: own work held no late request for longer than a dependency did
+	FirstLate           *int64        `json:"first_late_unix_ns"`
+	LastLate            *int64        `json:"last_late_unix_ns"`
+	LateByTen           []LateTen     `json:"late_by_ten_minutes"` // only spans of ten minutes with late requests, in order
+	Warnings            []Warning     `json:"warnings"`
 }
 
 // A LateTen counts late requests by their start, in ten minutes.
@@ -146,25 +150,35 @@ type Dependency struct {
 	Hidden    int     `json:"hidden_retries"` // attempts that spans hide inside
 	// Outcomes counts attempts, and under skipped the calls that were inferred
 	// to have been skipped.
-	Outcomes      map[Outcome]int `json:"outcomes"`
-	OK            int             `json:"ok"`     // Outcomes[ok]
-	Errors        int             `json:"errors"` // error, refused, connect-error
-	Cut           int             `json:"cut"`    // the three timeouts and cancelled-caller
-	RanOn         int             `json:"ran_on"` // of Cut: the callee ran on and finished; Latency has its end and the way back
-	OnPath        int             `json:"on_path"`
-	Path          time.Duration   `json:"path_ns"`
-	Latency       Latency         `json:"latency"`        // of whole attempts: ok and no-data, cut ones as bounds
-	LatencyFailed *Latency        `json:"latency_failed"` // of attempts that ended in error, refused or connect-error; null: none did
-	Connect       *Latency        `json:"connect"`        // of attempts that opened a connection; null: none was recorded
-	Pool          *Latency        `json:"pool"`
-	Read          *Latency        `json:"read"`
+	Outcomes map[Outcome]int `json:"outcomes"`
+	OK       int             `json:"ok"`     // Outcomes[ok]
+	Errors   int             `json:"errors"` // error, refused, connect-error
+	Cut      int             `json:"cut"`    // the three timeouts and cancelled-caller
+	RanOn    int             `json:"ran_on"` // of Cut: the callee ran on and finished; Latency has its end and the way back
+	OnPath   int             `json:"on_path"`
+	Path     time.Duration   `json:"path_ns"`
+	// PathShare is the share of the caller's time that these calls held the path, weighted: path
+	// time / (path time of all calls of the caller + own time of its requests). ErrorShare is
+	// Errors / Attempts, and ExtraLoad attempts a call, hidden ones too, less 1; both weighted.
+	// null: nothing to divide by, or some weights are known and others not; of PathShare, also if a
+	// row holds all the rest.
+	PathShare     *float64 `json:"path_share"`
+	ErrorShare    *float64 `json:"error_share"`
+	ExtraLoad     *float64 `json:"extra_load"`
+	Latency       Latency  `json:"latency"`        // of whole attempts: ok and no-data, cut ones as bounds
+	LatencyFailed *Latency `json:"latency_failed"` // of attempts that ended in error, refused or connect-error; null: none did
+	Connect       *Latency `json:"connect"`        // of attempts that opened a connection; null: none was recorded
+	Pool          *Latency `json:"pool"`
+	Read          *Latency `json:"read"`
 
-	Minimum         *time.Duration `json:"minimum_ns"` // suggested: p50
-	Ceiling         *time.Duration `json:"ceiling_ns"` // suggested, capped; null: the quantile is unknown
-	PolicyMinimum   *time.Duration `json:"policy_minimum_ns"`
-	PolicyCeiling   *time.Duration `json:"policy_ceiling_ns"`
-	DoesNotFit      []string       `json:"does_not_fit"`      // routes whose deadline leaves less than the minimum
-	CeilingShareCut *float64       `json:"ceiling_share_cut"` // share of calls that take longer than Ceiling: its false timeouts
+	Minimum       *time.Duration `json:"minimum_ns"` // suggested: p50
+	Ceiling       *time.Duration `json:"ceiling_ns"` // suggested, capped; null: the quantile is unknown
+	PolicyMinimum *time.Duration `json:"policy_minimum_ns"`
+	PolicyCeiling *time.Duration `json:"policy_ceiling_ns"`
+	DoesNotFit    []string       `json:"does_not_fit"` // routes whose deadline leaves less than Minimum
+	// PolicyDoesNotFit are routes whose deadline leaves less than PolicyMinimum in half of their requests.
+	PolicyDoesNotFit []string `json:"policy_does_not_fit,omitempty"`
+	CeilingShareCut  *float64 `json:"ceiling_share_cut"` // share of calls that take longer than Ceiling: its false timeouts
 	// The 95 % interval of CeilingShareCut.
 	CeilingShareCutLow  *float64        `json:"ceiling_share_cut_low"`
 	CeilingShareCutHigh *float64        `json:"ceiling_share_cut_high"`

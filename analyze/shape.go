@@ -9,16 +9,26 @@ import (
 // less or more: something else than the callee's work ended there.
 type Pile struct {
 	At    time.Duration `json:"at_ns"`
-	Share float64       `json:"share"` // of the answers
+	Share float64       `json:"share"` // of the answers, weighted
 }
 
 // Limits of shapes.
 const (
-	shapeAnswers = 100 // fewer have no shape
+	shapeAnswers = 100 // fewer have no shape; of sampled answers, their effective number
 	modeShare    = 0.05
 	pileShare    = 0.01
 	pileFactor   = 8.0
 )
+
+// effectiveAnswers is how many independent answers a weight of 1 comes to, so that all of them come to
+// their effective number; 0: nothing can be said of what they stand for.
+func (s *Sample) effectiveAnswers() float64 {
+	t := s.total(answered)
+	if s.empty() || t.square == 0 {
+		return 0
+	}
+	return t.weight / t.square
+}
 
 // modes finds two humps in the distribution of answers: in half octaves of the
 // logarithm, two peaks with at least modeShare of the answers each, and a valley
@@ -27,15 +37,16 @@ const (
 func (s *Sample) modes() []time.Duration {
 	const perOctave = 2
 	var bins [64 * perOctave]float64
-	total := 0.0
+	total, each := 0.0, s.effectiveAnswers()
 	s.walk(func(m *moment) bool {
 		if m.of[answered].n > 0 {
-			bins[int(math.Log2(float64(max(m.at, 1)))*perOctave)] += float64(m.of[answered].n)
-			total += float64(m.of[answered].n)
+			n := m.of[answered].weight * each
+			bins[int(math.Log2(float64(max(m.at, 1)))*perOctave)] += n
+			total += n
 		}
 		return true
 	})
-	if total < shapeAnswers {
+	if total = rounded(total); total < shapeAnswers {
 		return nil
 	}
 	highest := func(from, to int) (at int, mass float64) {
@@ -72,9 +83,9 @@ func (s *Sample) pile() *Pile {
 	var windows []float64
 	var starts []time.Duration
 	next := time.Duration(0)
-	total := 0.0
+	total, each := 0.0, s.effectiveAnswers()
 	s.walk(func(m *moment) bool {
-		n := float64(m.of[answered].n)
+		n := m.of[answered].weight * each
 		if n == 0 {
 			return true
 		}
@@ -89,7 +100,7 @@ func (s *Sample) pile() *Pile {
 		total += n
 		return true
 	})
-	if total < shapeAnswers {
+	if total = rounded(total); total < shapeAnswers {
 		return nil
 	}
 	var found *Pile

@@ -62,12 +62,13 @@ type SuggestedRoute struct {
 	Inferred            *InferredDeadline
 	Reserve             Value // p99 of the own work after the last awaited answer
 	Latency             Latency
-	Late, Answered      int // Answered: complete and partial, with a deadline
+	Late, Answered      int      // Answered: complete and partial, with a deadline
+	LateShare           *float64 // Late / Answered, weighted; nil: not known
 
-	own, total time.Duration   // own work, and all, of its requests
-	path       []time.Duration // by node of graph: time on the paths of its requests
-	graph      *callGraph
-	table      *routeTable
+	times *weighedTime // of its requests
+	path  []wide       // by node of graph: time on the paths of its requests, weighted
+	graph *callGraph
+	table *routeTable
 }
 
 // An InferredDeadline is a pile of requests whose callers left after one and the
@@ -86,6 +87,7 @@ type SuggestedDependency struct {
 	Transport                 Transport
 	Languages                 []string // of the caller's SDK, sorted; "": spans that name none
 	Calls, Attempts, Errors   int
+	ErrorShare                *float64        // Errors / Attempts, weighted; nil: not known
 	Rule                      *DependencyRule // of the policy; nil: none is about it
 	Required                  bool            // in force
 	RequiredBasis             Basis           // policy, hint, or nothing: to be decided
@@ -173,8 +175,8 @@ type routeSketch struct {
 	left                []time.Duration // at which callers left, of requests without a deadline; at most maxLeft
 	leftAll             int
 	took                Sample // of answered requests without a deadline
-	own, total          time.Duration
-	path                []time.Duration // by node
+	times               weighedTime
+	path                []wide // by node: time on the path, weighted
 	graph               *graphSketch
 }
 
@@ -191,7 +193,7 @@ func (a *Analysis) suggestRoutes() []*SuggestedRoute {
 		k := sketches[r.table]
 		if k == nil {
 			nodes := len(r.table.nodes)
-			k = &routeSketch{path: make([]time.Duration, nodes), graph: newGraphSketch(nodes)}
+			k = &routeSketch{path: make([]wide, nodes), graph: newGraphSketch(nodes)}
 			sketches[r.table] = k
 		}
 		k.learn(r)
@@ -206,13 +208,12 @@ func (a *Analysis) suggestRoutes() []*SuggestedRoute {
 }
 
 func (k *routeSketch) learn(r *request) {
-	k.own += r.time.Own
-	k.total += r.duration
+	k.times.add(r.weight, &r.time)
 	calls := r.awaitedCalls()
 	r.table.number(calls, false)
 	for _, c := range calls {
 		if c.node >= 0 {
-			k.path[c.node] += c.path
+			k.path[c.node].add(1, uint64(r.weight.orOne()), uint64(c.path))
 		}
 	}
 	if !r.failed {
@@ -238,10 +239,10 @@ func (k *routeSketch) learn(r *request) {
 }
 
 func (a *Analysis) suggestRoute(r *Route, t *routeTable, k *routeSketch) *SuggestedRoute {
-	s := &SuggestedRoute{Service: r.Service, Route: r.Route, Requests: r.Requests, Latency: r.Latency, Late: r.Late,
+	s := &SuggestedRoute{Service: r.Service, Route: r.Route, Requests: r.Requests, Latency: r.Latency, Late: r.Late, LateShare: r.LateShare,
 		Answered: r.CompleteInTime + r.PartialInTime + r.Late, table: t,
 		Recorded: valueOf(&k.recorded, P50), Inherited: valueOf(&k.inherited, P50), Reserve: valueOf(&t.tails, P99),
-		Inferred: k.infer(), own: k.own, total: k.total, graph: k.graph.graph(t)}
+		Inferred: k.infer(), times: &k.times, graph: k.graph.graph(t)}
 	for _, n := range s.graph.nodes {
 		s.path = append(s.path, k.path[t.index.find(n.routeNode)])
 	}
@@ -322,7 +323,7 @@ func valueOf(s *Sample, q Quantile) Value {
 func (a *Analysis) suggestDependency(dep int32, r *Dependency) *SuggestedDependency {
 	d, p := a.deps[dep], a.policy()
 	s := &SuggestedDependency{Caller: r.Caller, Callee: r.Callee, Operation: r.Operation, Transport: d.protocols.transport(),
-		Languages: a.languages[r.Caller], Calls: r.Calls, Attempts: r.Attempts, Errors: r.Errors, Rule: d.rule,
+		Languages: a.languages[r.Caller], Calls: r.Calls, Attempts: r.Attempts, Errors: r.Errors, ErrorShare: r.ErrorShare, Rule: d.rule,
 		Required: d.required, Hint: d.hint, ShareCut: r.CeilingShareCut, DoesNotFit: r.DoesNotFit, Capped: d.capped,
 		FalseTimeouts: d.falseTimeouts, Current: r.CurrentTimeout, dep: dep, table: d}
 	s.Minimum = valueOf(&d.latency, P50)
@@ -373,10 +374,10 @@ func (d *SuggestedDependency) setAgain() {
 	d.SuggestedAttempts, d.RetryBase, d.RetryOn = 1, 0, nil
 	minimum, ceiling := d.Minimum.InForce(), d.Ceiling.InForce()
 	hedge := d.HedgeAfter.Measured != nil && ceiling != nil && *d.HedgeAfter.Measured < *ceiling && *d.HedgeAfter.Measured > 0
-	switch slow := d.ShareCut; {
+	switch slow, bad := d.ShareCut, d.ErrorShare; {
 	case !d.Safe:
 		d.Again = AgainUnsafe
-	case hedge && (d.Errors == 0 || slow != nil && float64(d.Errors) <= *slow*float64(d.Attempts)):
+	case hedge && (d.Errors == 0 || slow != nil && bad != nil && *bad <= *slow):
 		d.Again = AgainHedge
 	case d.Errors == 0:
 		d.Again = AgainNoFail

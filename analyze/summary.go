@@ -26,8 +26,11 @@ type depTable struct {
 	outcomes      [len(Outcomes)]int // of attempts, and calls that were skipped
 	onPath        int
 	path          time.Duration
-	hint          string // service.criticality of the callee; "fallback": something else was done instead of a failed call
-	blind         bool   // a call on a path says nothing about connecting
+	held          weighed   // path time of its calls
+	extra         weighed   // attempts of a call after the first, hidden ones too
+	made, bad     headcount // attempts, and those of them that ended badly
+	hint          string    // service.criticality of the callee; "fallback": something else was done instead of a failed call
+	blind         bool      // a call on a path says nothing about connecting
 	protocols     protocols
 
 	connect, pool, read Sample // see Dependency
@@ -51,6 +54,7 @@ type depTable struct {
 	ceiling, ceilingInForce *time.Duration
 	capped                  bool
 	misfits                 []routeKey // routes whose deadline leaves less than the minimum
+	misfitsInForce          []routeKey // and less than the minimum in force
 }
 
 func (a *Analysis) newDep(name dependency) *depTable {
@@ -69,6 +73,8 @@ func (d *depTable) learn(r *request, k int) {
 	d.messaging = d.messaging || c.messaging
 	d.deadlines = d.deadlines || r.deadline != nil
 	d.protocols.learn(c.protocol)
+	d.held.add(r.weight, int64(c.path))
+	d.extra.add(r.weight, int64(c.tries()-1))
 	if c.path > 0 {
 		d.onPath++
 		d.path += c.path
@@ -97,6 +103,10 @@ func (d *depTable) learn(r *request, k int) {
 			outcome = Unfinished
 		}
 		d.outcomes[outcome.number()]++
+		d.made.add(t.weight)
+		if outcome.Bad() {
+			d.bad.add(t.weight)
+		}
 		if t.hedge {
 			d.hedges++
 		}
@@ -225,6 +235,8 @@ type routeSum struct {
 	Route
 	latency, failed Sample
 	due, overdue    headcount // answered requests with a deadline, and those of them that were late
+	limited, met    headcount // requests with a deadline, and those of them that were complete in time
+	times           weighedTime
 	byTen           map[int64]int
 	blind           bool // connecting was not told apart from reading somewhere
 }
@@ -295,12 +307,14 @@ func (s *summary) file(service, route, split string, f *found) {
 func (t *routeSum) add(r *request) {
 	t.Requests++
 	t.Time = t.Time.plus(r.time)
+	t.times.add(r.weight, &r.time)
 	t.blind = t.blind || r.blind
 	_, late := r.late()
 	inTime := 0
 	if r.deadline != nil {
 		t.WithDeadline++
 		t.DeadlineSources[r.deadline.source]++
+		t.limited.add(r.weight)
 		if !late {
 			inTime = 1
 		}
@@ -322,7 +336,9 @@ func (t *routeSum) add(r *request) {
 	}
 	if r.ended == Complete {
 		t.Complete++
-		t.CompleteInTime += inTime
+		if t.CompleteInTime += inTime; inTime > 0 {
+			t.met.add(r.weight)
+		}
 	} else {
 		t.Partial++
 		t.PartialInTime += inTime
@@ -379,6 +395,7 @@ func (s *summary) report(c *crop) Report {
 	}
 	r.Dependencies = make([]Dependency, len(s.a.deps))
 	s.a.spread(len(s.a.deps), func(i int) { r.Dependencies[i] = s.a.finishDep(s.a.deps[i]) })
+	s.sharePaths(r.Dependencies)
 	slices.SortFunc(r.Dependencies, func(x, y Dependency) int {
 		return x.name().compare(y.name())
 	})
@@ -396,6 +413,45 @@ func (s *summary) report(c *crop) Report {
 	return r
 }
 
+// sharePaths says what share of the time of each caller its calls to a dependency held. The
+// list is still in the order of the tables. Where a row holds all the rest, nothing is said: nobody
+// knows how much of its own work, or of its calls, is whose.
+func (s *summary) sharePaths(list []Dependency) {
+	if _, rest := s.a.depOf[restDependency]; rest || s.a.routeOf[restRoute] != nil {
+		return
+	}
+	type total struct {
+		n, known int
+		time     float64
+	}
+	callers := map[callerKey]*total{}
+	add := func(service, split string, of *headcount, sum *wide) *total {
+		who := callerKey{service, split}
+		t := callers[who]
+		if t == nil {
+			t = new(total)
+			callers[who] = t
+		}
+		t.n, t.known, t.time = t.n+of.n, t.known+of.known, t.time+sum.float()
+		return t
+	}
+	whole := make([]*total, len(list))
+	for i, d := range s.a.deps {
+		whole[i] = add(d.name.caller, d.name.split, &d.held.of, &d.held.sum)
+	}
+	for _, table := range s.a.routes {
+		if t := s.routes[table]; t != nil {
+			add(table.key.service, table.key.split, &t.times.of, t.times.own())
+		}
+	}
+	for i, d := range s.a.deps {
+		if t := whole[i]; t.time > 0 && (t.known == 0 || t.known == t.n) {
+			share := d.held.sum.float() / t.time
+			list[i].PathShare = &share
+		}
+	}
+}
+
 func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
 	r := t.Route
 	r.Latency, r.LatencyFailed = t.latency.Latency(), t.failed.Latency()
@@ -407,11 +463,15 @@ func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
 	r.Independence = table.group.independence(a.branchName(table))
 	share := t.overdue.shareIn(&t.due)
 	r.LateShare, r.LateShareLow, r.LateShareHigh = share.Point, share.Low, share.High
+	r.CompleteInTimeShare, r.MeanTime = t.met.shareIn(&t.limited).Point, t.times.mean()
 	r.LateByTen = []LateTen{}
 	for _, start := range slices.Sorted(maps.Keys(t.byTen)) {
 		r.LateByTen = append(r.LateByTen, LateTen{start, t.byTen[start]})
 	}
 	r.Warnings = append([]Warning{}, r.Latency.Warnings()...)
+	if t.times.of.mixed() && !slices.Contains(r.Warnings, MixedWeights) { // of answers, they are not
+		r.Warnings = append(r.Warnings, MixedWeights)
+	}
 	if !t.latency.Exact() {
 		r.Warnings = append(r.Warnings, HistogramValues)
 	}
@@ -432,7 +492,7 @@ func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
 
 func (a *Analysis) finishDep(t *depTable) Dependency {
 	d := Dependency{Caller: t.name.caller, Callee: t.name.callee, Operation: t.name.operation, Split: a.split(t.name.split), Calls: t.calls, Attempts: t.attempts,
-		Outcomes: map[Outcome]int{}, OnPath: t.onPath, Path: t.path, Latency: t.latency.Latency(),
+		Outcomes: map[Outcome]int{}, OnPath: t.onPath, Path: t.path, ErrorShare: t.bad.shareIn(&t.made).Point, ExtraLoad: t.extra.mean(), Latency: t.latency.Latency(),
 		RanOn: t.ranOn.N(), Minimum: t.minimum, Ceiling: t.ceiling, Warnings: []Warning{}, DoesNotFit: []string{}}
 	if a.opts.Policy != nil {
 		d.Required = &t.required
@@ -507,11 +567,20 @@ func (a *Analysis) finishDep(t *depTable) Dependency {
 	warn(DoesNotFit, len(t.misfits) > 0)
 	warn(NoCeiling, t.ceiling == nil && len(t.misfits) == 0)
 	warn(AssumesRequired, a.opts.Policy == nil)
-	for _, m := range t.misfits {
-		d.DoesNotFit = append(d.DoesNotFit, m.service+" "+m.route)
+	d.DoesNotFit = append(d.DoesNotFit, namesOf(t.misfits)...)
+	if d.PolicyMinimum != nil {
+		d.PolicyDoesNotFit = namesOf(t.misfitsInForce)
 	}
-	slices.Sort(d.DoesNotFit)
 	return d
+}
+
+// namesOf are the names of routes, sorted.
+func namesOf(keys []routeKey) (names []string) {
+	for _, k := range keys {
+		names = append(names, k.service+" "+k.route)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // finishTails adds what the shape of the latencies, and the slow ones, say.

@@ -91,17 +91,28 @@ func (c *curve) answered() float64 { return -math.Expm1(c.logS) }
 // A bracket is a quantile on a curve, with its interval.
 type bracket struct{ point, low, high *time.Duration }
 
-// look notes the first time at which the curve, and the ends of its interval, are
-// down at p.
+// look notes the first time at which the curve, and the high end of its interval, are
+// down at p, and from which on the low end is.
 func (b *bracket) look(c *curve, logP float64, at time.Duration) {
-	if b.low == nil && c.mayReach(logP) {
-		b.low = kept(at)
-	}
+	b.lookLow(c, logP, at)
 	if b.point == nil && c.reaches(logP) {
 		b.point = kept(at)
 	}
 	if b.high == nil && c.surelyReaches(logP) {
 		b.high = kept(at)
+	}
+}
+
+// lookLow notes the time from which on the low end of the curve's interval is down at p. It may
+// have been before, and up again: the variance after a first answer that weighs next to
+// nothing, times its square in the effective number, says nothing of the others.
+func (b *bracket) lookLow(c *curve, logP float64, at time.Duration) {
+	switch {
+	case b.point != nil:
+	case !c.mayReach(logP):
+		b.low = nil
+	case b.low == nil:
+		b.low = kept(at)
 	}
 }
 
@@ -123,12 +134,15 @@ type seeker struct {
 	budgetBelow            float64 // weight of budget cuts below limit.point
 }
 
-// estimates gives quantiles with their intervals and bounds, in one walk. An empty
-// sample gives unknown throughout.
+// estimates gives quantiles with their intervals and bounds, in one walk. A sample that says
+// nothing gives unknown throughout.
 func (s *Sample) estimates(qs ...Quantile) []Estimate {
 	list := make([]Estimate, len(qs))
 	switch {
 	case s.empty():
+		for i := range list {
+			list[i].Cut = s.cuts() > 0
+		}
 		return list
 	case s.simple():
 		for i, q := range qs {
@@ -206,19 +220,19 @@ func (k *seeker) look(s *Sample, at time.Duration, answers bool, all, allAnswers
 		}
 		return passed.weight*float64(whole) >= float64(k.q)*of.weight
 	}
+	if s.weighted() {
+		k.answered.lookLow(asAnswered, k.logP, at)
+	}
 	first(&k.answered.point, reached(passed, all))
 	first(&k.rankLow, k.lowest > 0 && passed.n >= k.lowest)
 	first(&k.answeredHigh, passed.n >= k.upmost)
-	if s.weighted() {
-		first(&k.answered.low, asAnswered.mayReach(k.logP))
-	}
 	if !answers {
 		return
 	}
 	first(&k.never.point, reached(passedAnswers, all))
 	first(&k.rankHigh, passedAnswers.n >= k.upmost)
 	first(&k.neverLow, k.lowest > 0 && passedAnswers.n >= k.lowest)
-	first(&k.naive, reached(passedAnswers, allAnswers))
+	first(&k.naive, allAnswers.weight > 0 && reached(passedAnswers, allAnswers))
 	if s.weighted() {
 		first(&k.never.high, asNever.surelyReaches(k.logP))
 	}

@@ -223,7 +223,10 @@ func TestEstimateSlowly(t *testing.T) {
 					budget /= max(values[0].weight, 1)
 				}
 			}
-			if low == nil && (at.low <= p) {
+			switch { // the last time that it came down
+			case at.low > p:
+				low = nil
+			case low == nil:
 				low = &at.at
 			}
 			if high == nil && at.high <= p {
@@ -310,7 +313,7 @@ func TestWeightsRepeat(t *testing.T) {
 // others for nobody knows how many.
 func TestMixedWeights(t *testing.T) {
 	s := sampleOf([]value{{1, answered, 4}, {2, answered, 0}, {3, cutFixed, 4}})
-	if e := s.Estimate(P50); e != (Estimate{}) {
+	if e := s.Estimate(P50); e != (Estimate{Cut: true}) { // with the keys of a row with cuts, all null
 		t.Errorf("estimate %s", estimateText(e))
 	}
 	if x := s.ShareAbove(1); x != (Share{}) {
@@ -323,6 +326,39 @@ func TestMixedWeights(t *testing.T) {
 	s = sampleOf([]value{{1, answered, 1}, {2, answered, 3}})
 	if got, want := *s.effectiveN(), 16.0/10; got != want {
 		t.Errorf("effective n of weights 1 and 3 = %v, want %v", got, want)
+	}
+}
+
+// TestLightAnswers: an answer that stands for next to nothing beside the others does not
+// change their intervals, wherever it lies.
+func TestLightAnswers(t *testing.T) {
+	for _, at := range []time.Duration{1, 30, 95, 150} {
+		plain, with := &Sample{}, &Sample{}
+		for i := range 100 {
+			for _, s := range []*Sample{plain, with} {
+				s.add(answered, time.Duration(10+i), 1000*oneWeight+weight(i%2))
+			}
+		}
+		with.add(answered, at, 1)
+		for _, q := range []Quantile{253_000, 503_000, 951_000} { // beside the ranks
+			e, f := plain.Estimate(q), with.Estimate(q)
+			if !same(e.Low, f.Low) || !same(e.Point, f.Point) || !same(e.High, f.High) {
+				t.Errorf("with a light answer at %d, %d: %s, want %s", at, q, estimateText(f), estimateText(e))
+			}
+		}
+		if e := plain.Estimate(P50); *e.Low < 45 || *e.Low > 52 || *e.High < 67 || *e.High > 74 { // binomial ranks: 40 and 61 of 100
+			t.Errorf("p50 of 10 to 109: %s", estimateText(e))
+		}
+	}
+}
+
+// TestWeightlessAnswers: answers that stand for nothing (ot=p:63) say nothing of the answers.
+func TestWeightlessAnswers(t *testing.T) {
+	var s Sample
+	s.add(answered, 1, 0)
+	s.add(cutFixed, 3, oneWeight)
+	if e := s.Estimate(P50); e.Naive != nil || e.IfNever != nil || e.Point != nil || e.Above == nil || *e.Above != 3 {
+		t.Errorf("estimate %s, want > 3 alone", estimateText(e))
 	}
 }
 

@@ -189,6 +189,42 @@ func TestModesAndPiles(t *testing.T) {
 	}
 }
 
+// What is seldom is no mode and no pile, however many of it were recorded: one in 200 of the
+// answers take 300 ms, of which a sampler kept each one. The p50 is that of the others, and that
+// a sampler kept more of the slow ones at the end is no drift.
+func TestShapesAreWeighted(t *testing.T) {
+	s, table := &Sample{}, &slowTable{median: new(ms(20))}
+	r := rand.New(rand.NewPCG(8, 8))
+	for i := range 60_000 {
+		took, w := ms(10)+time.Duration(r.IntN(int(ms(20)))), 200*oneWeight
+		if slow := 1 - float64(i)/60_000; r.Float64() > slow { // a slow one in the place of a fast one
+			took, w = ms(300)+time.Duration(r.IntN(int(ms(1)))), oneWeight
+		}
+		s.add(answered, took, w)
+		table.add(&request{start: int64(i/10) * int64(time.Minute), calls: []call{{}}}, 0, &attempt{took: took, weight: w})
+	}
+	if m, p, d := s.modes(), s.pile(), table.drift(); m != nil || p != nil || d != nil {
+		t.Errorf("modes %v, pile %v, drift %v of weighted answers, want none", m, p, d)
+	}
+	s.Add(1) // that stands for nobody knows how many
+	if m, p := s.modes(), s.pile(); m != nil || p != nil {
+		t.Errorf("modes %v, pile %v of answers of which only some have weights", m, p)
+	}
+	for _, w := range []weight{unknownWeight, 7 * oneWeight} { // all alike, they count as 1
+		piled := &Sample{}
+		for i := range 1000 {
+			took := logNormal(r.NormFloat64())
+			if i%20 == 0 {
+				took = 5 * time.Second
+			}
+			piled.add(answered, took, w)
+		}
+		if p := piled.pile(); p == nil || math.Abs(p.Share-0.05) > 1e-9 {
+			t.Errorf("pile %v, want 5 %%", p)
+		}
+	}
+}
+
 // slowAt makes a table of answers at so many minutes, each of the given latency.
 func slowAt(answers []time.Duration, place func(i int) (minute int, trace byte, instance string)) (*slowTable, map[string]*instanceTable) {
 	s := &Sample{}
@@ -201,7 +237,7 @@ func slowAt(answers []time.Duration, place func(i int) (minute int, trace byte, 
 	for i, d := range answers {
 		minute, trace, instance := place(i)
 		r := &request{trace: ingest.TraceID{byte(i), byte(i >> 8), byte(i >> 16), 15: 0}, span: ingest.SpanID{byte(i), byte(i >> 8), byte(i >> 16)},
-			start: int64(minute) * int64(time.Minute), calls: []call{{attempts: []attempt{{took: d, instance: instance}}}}}
+			start: int64(minute) * int64(time.Minute), calls: []call{{attempts: []attempt{{took: d, instance: instance, weight: unknownWeight}}}}}
 		if trace > 0 {
 			r.trace = ingest.TraceID{15: trace}
 		}

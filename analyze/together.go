@@ -114,7 +114,7 @@ func (g *groupTable) survey(r *request, tail time.Duration) {
 	}
 }
 
-// Limits of a verdict on independence.
+// Limits of a verdict on independence, of requests by their effective number.
 const (
 	togetherRequests = 20
 	togetherExpected = 5.0  // late requests
@@ -141,10 +141,10 @@ func (g *groupTable) independence(name func(node int32) string) *Independence {
 		ratio := in.Observed / in.Predicted
 		in.Ratio = &ratio
 	}
-	n := float64(g.all.n)
+	n := rounded(g.all.effective())
 	k := in.Observed * n
 	switch {
-	case g.all.n < togetherRequests || max(k, in.Predicted*n) < togetherExpected:
+	case n < togetherRequests || max(k, in.Predicted*n) < togetherExpected:
 		in.Verdict = "too-few"
 	case in.Observed < in.Predicted && 1-incompleteBeta(in.Predicted, k+1, n-k) < togetherChance/2:
 		in.Verdict = "together"

@@ -95,9 +95,15 @@ type nightRow struct {
 
 // callers counts the requests that call a dependency.
 type callers struct {
-	requests      int
-	due, overdue  headcount // answered ones with a deadline, and those of them that were late
-	tries, square float64   // sums over requests: attempts, and their squares
+	due, overdue headcount // answered ones with a deadline, and those of them that were late
+	tries        weighed   // attempts of a request, those that spans hide too
+	squares      wide      // of them, weighted
+}
+
+// add adds a request that makes so many attempts.
+func (c *callers) add(w weight, tries int) {
+	c.tries.add(w, int64(tries))
+	c.squares.add(uint64(w.orOne()), uint64(tries), uint64(tries))
 }
 
 // NightTable gives what a Trend needs of the analysis of a file. It fails where requests
@@ -114,14 +120,12 @@ func (a *Analysis) NightTable(file string) (*NightTable, error) {
 		}
 		clear(tries)
 		for k := range r.calls {
-			tries[r.calls[k].dep] += len(r.calls[k].attempts)
+			tries[r.calls[k].dep] += r.calls[k].tries()
 		}
 		_, late := r.late()
 		for dep, n := range tries {
 			c := &by[dep]
-			c.requests++
-			c.tries += float64(n)
-			c.square += float64(n) * float64(n)
+			c.add(r.weight, n)
 			if r.failed || r.deadline == nil {
 				continue
 			}
@@ -179,20 +183,19 @@ func (d *depTable) ceilingReading(margin Quantile) (v Reading) {
 //	mean    ± z sqrt(variance / n)
 //	repeats + z²/2 ± z sqrt(repeats + z²/4)    (score interval of a Poisson mean: Rao 1948)
 //
-// repeats are the attempts beyond one a request, z = 1.96.
+// repeats are the attempts beyond one a request, z = 1.96, n the effective number of requests.
 func (c *callers) mean() (v Reading) {
 	const z = 1.959964
-	n := float64(c.requests)
-	if n == 0 {
+	v.Point = c.tries.mean()
+	if v.Point == nil {
 		return v
 	}
-	mean := c.tries / n
-	v.Point = &mean
-	if c.requests < 2 {
+	n, mean, square := c.tries.of.effective(), *v.Point, *c.tries.of.mean(&c.squares)
+	if n < 2 {
 		return v
 	}
-	off := z * math.Sqrt(max(c.square/n-mean*mean, 0)/(n-1))
-	repeats := max(c.tries-n, 0)
+	off := z * math.Sqrt(max(square-mean*mean, 0)/(n-1))
+	repeats := max((mean-1)*n, 0)
 	middle, width := repeats+z*z/2, z*math.Sqrt(repeats+z*z/4)
 	low, high := min(mean-off, 1+(middle-width)/n), max(mean+off, 1+(middle+width)/n)
 	v.Low, v.High = &low, &high

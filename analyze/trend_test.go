@@ -125,15 +125,14 @@ func TestTrendChance(t *testing.T) {
 		for range series {
 			points := [2][]*Reading{}
 			for range nights {
-				c := callers{requests: 60}
+				var c callers
 				var s Sample
-				for range c.requests {
-					tries := 1.0
+				for range 60 {
+					tries := 1
 					for rng.Float64() < 0.03 {
 						tries++
 					}
-					c.tries += tries
-					c.square += tries * tries
+					c.add(unknownWeight, tries)
 					s.Add(time.Duration(1e7 * math.Exp(rng.NormFloat64())))
 				}
 				mean := c.mean()
@@ -162,14 +161,13 @@ func TestAttemptsInterval(t *testing.T) {
 		const runs = 2000
 		truth, covered := 1/(1-again), 0
 		for range runs {
-			c := callers{requests: 200}
-			for range c.requests {
-				tries := 1.0
+			var c callers
+			for range 200 {
+				tries := 1
 				for rng.Float64() < again {
 					tries++
 				}
-				c.tries += tries
-				c.square += tries * tries
+				c.add(unknownWeight, tries)
 			}
 			if v := c.mean(); *v.Low <= truth && truth <= *v.High {
 				covered++

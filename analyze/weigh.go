@@ -1,6 +1,10 @@
 package analyze
 
-import "math"
+import (
+	"math"
+	"slices"
+	"time"
+)
 
 // A weight says for how many spans a recorded one stands, in 1024ths: exact
 // for powers of two and whole numbers, and within 0.05 % of any weight from 1 on. Whole
@@ -29,11 +33,10 @@ type headcount struct {
 }
 
 func (h *headcount) add(w weight) {
-	if w == unknownWeight {
-		w = oneWeight
-	} else {
+	if w != unknownWeight {
 		h.known++
 	}
+	w = w.orOne()
 	if h.n == 0 {
 		h.light, h.heavy = w, w
 	}
@@ -44,11 +47,23 @@ func (h *headcount) add(w weight) {
 	h.load.square.add(one.square)
 }
 
+// orOne is the weight to count with.
+func (w weight) orOne() weight {
+	if w == unknownWeight {
+		return oneWeight
+	}
+	return w
+}
+
+// mixed reports whether some weights are known and others not: then no value that stands for
+// all can be given.
+func (h *headcount) mixed() bool { return h.known > 0 && h.known < h.n }
+
 // shareIn is the share of what is counted in all, of which it is a part; unknown where
 // all is nothing, or stands for nobody knows how much.
 func (h *headcount) shareIn(all *headcount) Share {
 	switch {
-	case all.known > 0 && all.known < all.n:
+	case all.mixed():
 		return Share{}
 	case all.light == all.heavy && all.heavy > 0:
 		return shareOf(mass{weight: float64(h.n)}, mass{weight: float64(all.n), square: float64(all.n)})
@@ -60,4 +75,74 @@ func (h *headcount) shareIn(all *headcount) Share {
 func (h *headcount) mass() mass {
 	const unit = float64(oneWeight)
 	return mass{h.n, h.load.weight.float() / unit, h.load.square.float() / (unit * unit)}
+}
+
+// effective is (sum of weights)^2 / sum of squared weights; 0 where nothing is counted.
+func (h *headcount) effective() float64 {
+	m := h.mass()
+	if m.square == 0 {
+		return 0
+	}
+	return m.weight * m.weight / m.square
+}
+
+// A weighed is the sum of a number over requests, or calls, each of which counts as often as
+// it stands for.
+type weighed struct {
+	of  headcount
+	sum wide // of w x, w in 1024ths
+}
+
+// add adds a number that is not negative.
+func (s *weighed) add(w weight, x int64) {
+	s.of.add(w)
+	s.sum.add(1, uint64(w.orOne()), uint64(x))
+}
+
+// mean is unknown where nothing is counted, or stands for nobody knows how much.
+func (s *weighed) mean() *float64 { return s.of.mean(&s.sum) }
+
+// mean is that of what has the weighted sum given.
+func (h *headcount) mean(sum *wide) *float64 {
+	all := h.load.weight.float()
+	if h.mixed() || all == 0 {
+		return nil
+	}
+	m := sum.float() / all
+	return &m
+}
+
+// A weighedTime is where the time of requests went, each of which counts as often as it
+// stands for.
+type weighedTime struct {
+	of   headcount
+	sums [len(categories) + 1]wide // by category, and the total
+}
+
+func (s *weighedTime) add(w weight, t *Time) {
+	s.of.add(w)
+	for i, c := range categories {
+		s.sums[i].add(1, uint64(w.orOne()), uint64(*t.of(c)))
+	}
+	s.sums[len(categories)].add(1, uint64(w.orOne()), uint64(t.Total))
+}
+
+// own is the sum of own work.
+func (s *weighedTime) own() *wide { return &s.sums[slices.Index(categories[:], Own)] }
+
+// mean is the time of a mean request, each category rounded by itself; nil as that of a weighed.
+func (s *weighedTime) mean() *Time {
+	var t Time
+	for i := range s.sums {
+		m := s.of.mean(&s.sums[i])
+		if m == nil {
+			return nil
+		}
+		to := &t.Total
+		if i < len(categories) {
+			to = t.of(categories[i])
+		}
+		*to = time.Duration(math.Round(*m))
+	}
+	return &t
 }

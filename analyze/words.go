@@ -183,7 +183,7 @@ const (
 	TailSampled      Warning = "tail-sampled"    // of the input: traces look chosen by how they ended
 	HidesChange      Warning = "hides-change"    // of a comparison: a difference cannot be told, whatever the number of values
 	HiddenRetries    Warning = "hidden-retries"  // spans that hide their retries
-	TailUnknown      Warning = "tail-unknown"    // no request shows its own work after an answer: 0 is used in reserves
+	TailUnknown      Warning = "tail-unknown"    // no request shows its own work after an answer, or weights of some are not known: 0 is used in reserves
 )
 
 // Warnings of replays.
@@ -205,7 +205,7 @@ var WarningText = map[Warning]string{
 	CutsHidePoint:    "calls were cut before this quantile: it lies between the two bounds (cuts answer at the cut; cuts never answer)",
 	CurveEnds:        "the quantile is not known: so many calls were cut that there is only this lower bound",
 	CutsHideEnd:      "calls were cut, so that the interval has no upper end",
-	MixedWeights:     "some spans say for how many they stand and others do not: no quantile or share can be given",
+	MixedWeights:     "some spans say for how many they stand and others do not: no quantile, mean or share can be given",
 	FewCeiling:       "the ceiling rests on a quantile for which there are too few values: it may be far too low",
 	NoCeiling:        "no ceiling: the quantile it rests on is not known",
 	CappedByBudget:   "the ceiling is capped at what the deadline leaves after the reserve and the calls before",
@@ -225,7 +225,7 @@ var WarningText = map[Warning]string{
 	TailSampled:      "the traces look chosen by how they ended (tail sampling): shares and quantiles are of the chosen ones, and no weight repairs that",
 	HidesChange:      "not known: calls were cut by the deadline, or before the quantile, or sampling weights are known of some only: more of the same would not tell",
 	HiddenRetries:    "some spans hide retries inside: they are left out of the latencies of attempts",
-	TailUnknown:      "the own work after the last answer was not seen: the reserve counts it as 0",
+	TailUnknown:      "the own work after the last answer is not known: the reserve counts it as 0",
 	OrderByTiming:    "under 20 requests show in which order some calls come: the times of each request decide",
 	LoadNotModelled:  "latencies as recorded: what more than 1 % extra load does to them is not modelled",
 	NotRepeatable:    "not known to be safe to repeat: neither retried nor hedged, whatever the policy says",

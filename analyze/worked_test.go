@@ -119,6 +119,31 @@ b R 40 77`+get+`a=peer.service=b a=http.response.status_code=200 a=http.request.
 	want(t, "tail", *a.Report.Routes[0].Tail.P50, ms(3))
 }
 
+func TestCallsThatTookNoTime(t *testing.T) {
+	// A clock of whole milliseconds: the last answer came at 30, from a cache, and own work
+	// is the 10 ms after it. Where the last call was refused at 105 for want of time, the
+	// deadline of 100 ended the request, and nothing else.
+	a := Run(worked(t, `
+R - 0 40 k=SERVER s=web
+a R 0 20`+get+`a=peer.service=b a=http.response.status_code=200
+c R 30 30`+get+`a=peer.service=cache a=http.response.status_code=200
+`, `
+R - 0 40 k=SERVER s=lone
+c R 30 30 k=CLIENT s=lone a=http.request.method=GET a=peer.service=cache a=http.response.status_code=200
+`, `
+R - 0 106 k=SERVER s=failing st=ERROR
+a R 0 90 k=CLIENT s=failing a=http.request.method=GET a=peer.service=b a=http.response.status_code=200
+c R 105 105 k=CLIENT s=failing a=http.request.method=GET a=peer.service=c st=DEADLINE
+`), Options{Deadline: ms(100)})
+	for _, r := range a.Report.Routes {
+		if r.Service == "failing" {
+			want(t, "timed out", r.TimedOut, 1)
+		} else {
+			want(t, "tail of "+r.Service, *r.Tail.P50, ms(10))
+		}
+	}
+}
+
 func TestUnknownTime(t *testing.T) {
 	// Another service worked under the request, and no call says for whom.
 	a := Run(worked(t, `

@@ -16,13 +16,12 @@ import (
 func CSV(w io.Writer, r *analyze.Report) error {
 	var b bytes.Buffer
 	c := csv.NewWriter(&b)
-	held := callerTime(r)
-	heads := csvRow(&analyze.Dependency{}, held, true)
+	heads := csvRow(&analyze.Dependency{}, true)
 	if err := c.Write(heads); err != nil {
 		return err
 	}
 	for i := range r.Dependencies {
-		if err := c.Write(csvRow(&r.Dependencies[i], held, false)); err != nil {
+		if err := c.Write(csvRow(&r.Dependencies[i], false)); err != nil {
 			return err
 		}
 	}
@@ -35,7 +34,7 @@ func CSV(w io.Writer, r *analyze.Report) error {
 
 // csvRow gives the fields of a row, or with heads the names of the fields, so
 // that the two cannot part.
-func csvRow(d *analyze.Dependency, held map[caller]time.Duration, heads bool) (row []string) {
+func csvRow(d *analyze.Dependency, heads bool) (row []string) {
 	add := func(head, value string) {
 		if heads {
 			value = head
@@ -58,11 +57,7 @@ func csvRow(d *analyze.Dependency, held map[caller]time.Duration, heads bool) (r
 	count("cut", d.Cut)
 	count("on_path", d.OnPath)
 	ns("path", &d.Path)
-	pathShare := ""
-	if total := held[callerOf(d.Caller, d.Split)]; total > 0 {
-		pathShare = fraction(float64(d.Path) / float64(total))
-	}
-	add("path_share", pathShare)
+	add("path_share", ifKnown(d.PathShare, fraction))
 	count("latency_n", d.Latency.N)
 	for _, q := range []struct {
 		name string

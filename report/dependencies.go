@@ -27,7 +27,6 @@ func dependenciesSection(d *document, r *analyze.Report, o Options) {
 		return cmp.Or(cmp.Compare(b.Path, a.Path), cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Callee, b.Callee), cmp.Compare(a.Operation, b.Operation))
 	})
 	n := o.rows(len(deps), 1)
-	held := callerTime(r)
 
 	t := d.table("dependency", column{head: "calls"}, column{head: "attempts"}, column{head: "cut"}, column{head: "errors"},
 		column{head: "p50"}, column{head: "p99"}, column{head: "p99.9"}, column{head: "95 % interval"}, column{head: "path"})
@@ -44,7 +43,12 @@ func dependenciesSection(d *document, r *analyze.Report, o Options) {
 			cells[2].notes = []int{t.foot("the callees of some of these ran on and finished: the latency of those is to the end of the callee's span, and the way back (where no answered call of the trace shows how long that is, the gap between the starts of both spans: inferred)")}
 		}
 		cells = append(cells, quantiles(&w, &dep.Latency, false)...)
-		cells = append(cells, cell{line: say(between(dep.Latency.P999.Low, dep.Latency.P999.High)), notes: w.at(analyze.CutsHideEnd)}, cell{line: say(share(dep.Path, held[callerOf(dep.Caller, dep.Split)]))})
+		interval := cell{line: say(between(dep.Latency.P999.Low, dep.Latency.P999.High))}
+		if dep.Latency.P999.High == nil && !w.has(analyze.FewP999) {
+			interval.notes = w.at(analyze.CutsHideEnd)
+		}
+		w.place(analyze.CutsHideEnd) // of another quantile, or for want of values: the interval is not shown, or says nothing of cuts
+		cells = append(cells, interval, cell{line: say(orUnknown(dep.PathShare, percent))})
 		t.rows = append(t.rows, row{label: callLabel(dep.Caller, dep.Callee, dep.Operation, dep.Split), cells: cells, notes: w.rest(), details: shapeDetails(dep)})
 		if len(t.rows[len(t.rows)-1].details) > 0 {
 			t.detail = "remarks"
@@ -104,32 +108,6 @@ func calling(l line, callee, operation string) line {
 		l = append(l, say(" ", named(operation))...)
 	}
 	return l
-}
-
-// A caller is a service, or with split rows its requests of one value.
-type caller struct{ service, split string }
-
-func callerOf(service string, split *string) caller {
-	if split == nil {
-		return caller{service, ""}
-	}
-	return caller{service, *split}
-}
-
-// callerTime is, for each caller, the path time of all its calls and the own
-// time of its routes: what a share of the path is a share of.
-func callerTime(r *analyze.Report) map[caller]time.Duration {
-	held := make(map[caller]time.Duration)
-	for i := range r.Dependencies {
-		held[callerOf(r.Dependencies[i].Caller, r.Dependencies[i].Split)] += r.Dependencies[i].Path
-	}
-	for i := range r.Routes {
-		who := callerOf(r.Routes[i].Service, r.Routes[i].Split)
-		if _, calls := held[who]; calls {
-			held[who] += r.Routes[i].Time.Own
-		}
-	}
-	return held
 }
 
 // misfits is how many routes are named that a call does not fit.
@@ -200,13 +178,17 @@ func timeoutTable(d *document, deps []*analyze.Dependency) {
 			add(unknown)
 		}
 		var details []line
-		for i, r := range dep.DoesNotFit {
-			if i == misfits {
-				details = append(details, say("and ", count(len(dep.DoesNotFit)-i), " more"))
-				break
+		fits := func(what string, routes []string) {
+			for i, r := range routes {
+				if i == misfits {
+					details = append(details, say("and ", count(len(routes)-i), " more"))
+					break
+				}
+				details = append(details, say(what, named(r)))
 			}
-			details = append(details, say("does not fit ", named(r)))
 		}
+		fits("does not fit ", dep.DoesNotFit)
+		fits("the policy's minimum does not fit ", dep.PolicyDoesNotFit)
 		if n := dep.FalseTimeouts; n != nil && *n > 0 {
 			details = append(details, say("false timeouts: ", count(*n), " cut whose answer would have come in time"))
 		}

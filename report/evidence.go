@@ -74,7 +74,7 @@ func reserveText(r *analyze.SuggestedRoute) string {
 func routeLines(r *analyze.SuggestedRoute) []string {
 	head := lineName(r.String()) + ": " + plural(r.Requests, "request")
 	if r.Answered > 0 {
-		head += fmt.Sprintf(", %s of %s answered late (%s)", count(r.Late), count(r.Answered), share(r.Late, r.Answered))
+		head += fmt.Sprintf(", %s of %s answered late (%s)", count(r.Late), count(r.Answered), orUnknown(r.LateShare, percent))
 	}
 	head += ", p50 " + orUnknown(r.Latency.P50.Point, dur) + ", p99 " + orUnknown(r.Latency.P99.Point, dur)
 	lines := []string{head}
@@ -122,7 +122,7 @@ func valueText(v *analyze.Value) string {
 		if e.Low != nil || e.High != nil {
 			text += " (" + between(e.Low, e.High) + ")"
 		}
-	case e.Cut:
+	case e.IfAnswered != nil:
 		text += "not known: " + between(e.IfAnswered, e.IfNever) + ", since calls were cut"
 	default:
 		text += "not known"
@@ -215,12 +215,12 @@ func againText(d *analyze.SuggestedDependency) string {
 		return key + "1: not known to be safe to repeat"
 	case analyze.AgainRetry:
 		return fmt.Sprintf("%s%d: %s of attempts fail, and two fit below the ceiling; %s. The base of the wait is the minimum, rounded up", key, d.SuggestedAttempts,
-			share(d.Errors, d.Attempts), why)
+			orUnknown(d.ErrorShare, percent), why)
 	case analyze.AgainHedge:
 		return fmt.Sprintf("hedge_after: %s: %s; %s more requests; %s", orUnknown(d.HedgeAfter.Measured, setting), valueText(&d.HedgeAfter),
 			orUnknown(d.HedgeLoad, percent), why)
 	case analyze.AgainNoRoom:
-		return fmt.Sprintf("%s1: %s of attempts fail, but two do not fit below the ceiling", key, share(d.Errors, d.Attempts))
+		return fmt.Sprintf("%s1: %s of attempts fail, but two do not fit below the ceiling", key, orUnknown(d.ErrorShare, percent))
 	case analyze.AgainNotKnown:
 		return key + "1: minimum or ceiling are not known"
 	}

@@ -44,7 +44,14 @@ type markdownForm struct {
 	link  string
 }
 
-func (f *markdownForm) line(l line) string {
+// line lays a line out outside of tables.
+func (f *markdownForm) line(l line) string { return f.lay(l, code) }
+
+// cell lays a line out in a cell of a table.
+func (f *markdownForm) cell(l line) string { return f.lay(l, codeInCell) }
+
+// lay lays a line out, with names as code makes them.
+func (f *markdownForm) lay(l line, code func(string) string) string {
 	var b strings.Builder
 	for _, r := range l {
 		switch r.kind {
@@ -67,19 +74,15 @@ func (f *markdownForm) line(l line) string {
 	return b.String()
 }
 
-// code makes a code span of a clean string. In a table | ends a cell even there,
-// unless escaped, and an escape must not follow a backslash of the name's own.
-func code(s string) string {
+// code makes a code span of a clean string, in which nothing has a meaning.
+func code(s string) string { return codeSpan(s, s) }
+
+// codeInCell makes a code span in a table. There | ends a cell even in one, unless escaped, and
+// an escape must not follow a backslash of the name's own.
+func codeInCell(s string) string {
 	var b strings.Builder
-	run, longest := 0, 0
 	before := byte(0)
 	for _, c := range []byte(s) {
-		if c == '`' {
-			run++
-			longest = max(longest, run)
-		} else {
-			run = 0
-		}
 		switch {
 		case c == '|' && before == '\\':
 			b.WriteString(`\x7c`)
@@ -90,7 +93,21 @@ func code(s string) string {
 		}
 		before = c
 	}
-	fence, body := strings.Repeat("`", longest+1), b.String()
+	return codeSpan(s, b.String())
+}
+
+// codeSpan puts a body, which is that of a clean string, between enough backquotes.
+func codeSpan(s, body string) string {
+	run, longest := 0, 0
+	for _, c := range []byte(s) {
+		if c == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+	}
+	fence := strings.Repeat("`", longest+1)
 	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
 		body = " " + body + " "
 	}
@@ -131,10 +148,10 @@ func (f *markdownForm) table(t *table) {
 	for _, r := range t.rows {
 		var cells []string
 		if t.label != "" {
-			cells = append(cells, f.line(r.label)+sup(r.notes))
+			cells = append(cells, f.cell(r.label)+sup(r.notes))
 		}
 		for _, c := range r.cells {
-			s := f.line(c.line)
+			s := f.cell(c.line)
 			if c.under != "" && c.under != unknown {
 				s += " (" + escapeWords(c.under) + ")"
 			}
@@ -143,7 +160,7 @@ func (f *markdownForm) table(t *table) {
 		if t.detail != "" {
 			var details []string
 			for _, d := range r.details {
-				details = append(details, f.line(d))
+				details = append(details, f.cell(d))
 			}
 			cells = append(cells, strings.Join(details, "<br>"))
 		}

@@ -178,7 +178,7 @@ func (m *metricFile) route(r *analyze.Route) {
 	if r.WithDeadline > 0 {
 		m.add("overrun_requests_late", "Requests that were answered after their deadline.", float64(r.Late), l...)
 		m.addIf("overrun_requests_late_ratio", "Late ones of the answered requests with a deadline.", r.LateShare, l...)
-		m.add("overrun_requests_complete_in_time_ratio", "Complete ones in time of the requests with a deadline.", float64(r.CompleteInTime)/float64(r.WithDeadline), l...)
+		m.addIf("overrun_requests_complete_in_time_ratio", "Complete ones in time of the requests with a deadline.", r.CompleteInTimeShare, l...)
 	}
 	m.latency("overrun_request_latency", "of requests that were answered", &r.Latency, l)
 }
@@ -189,9 +189,7 @@ func (m *metricFile) dependency(d *analyze.Dependency) {
 	m.add("overrun_dependency_attempts", "Attempts.", float64(d.Attempts), l...)
 	m.add("overrun_dependency_attempts_failed", "Attempts that ended in an error, were refused or could not connect.", float64(d.Errors), l...)
 	m.add("overrun_dependency_attempts_cut", "Attempts that the caller gave up.", float64(d.Cut), l...)
-	if d.Calls > 0 {
-		m.add("overrun_dependency_extra_load_ratio", "Attempts per call, less one.", float64(d.Attempts+d.Hidden)/float64(d.Calls)-1, l...)
-	}
+	m.addIf("overrun_dependency_extra_load_ratio", "Attempts per call, less one.", d.ExtraLoad, l...)
 	m.seconds("overrun_dependency_path_seconds", "Time that calls held the critical path of requests.", &d.Path, l...)
 	m.latency("overrun_dependency_latency", "of attempts", &d.Latency, l)
 	m.seconds("overrun_dependency_minimum_seconds", "Suggested minimum of the timeout.", d.Minimum, l...)

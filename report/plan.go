@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"time"
 
@@ -68,7 +67,7 @@ func planNow(d *document, p *analyze.Plan) {
 	d.head("What eats the time now")
 	r := p.Route
 	d.say(plural(r.Requests, "request"), ": p50 ", orUnknown(r.Latency.P50.Point, dur), ", p95 ", orUnknown(r.Latency.P95.Point, dur), ", p99 ",
-		orUnknown(r.Latency.P99.Point, dur), "; late ", count(r.Late), " of ", count(r.Answered), " (", share(r.Late, r.Answered), ")")
+		orUnknown(r.Latency.P99.Point, dur), "; late ", count(r.Late), " of ", count(r.Answered), " (", orUnknown(r.LateShare, percent), ")")
 	t := d.table("call", column{head: "path"}, column{head: "p50"}, column{head: "n"}, column{head: "required", left: true})
 	t.columns[0].notes = []int{t.foot("share of the time of all requests for which the call alone held them up, by timing")}
 	shares, own := p.PathShares()
@@ -171,7 +170,7 @@ func planPast(d *document, p *analyze.Plan) {
 		t.rows = append(t.rows, row{label: say(named(c.Name)), cells: []cell{{line: say(orUnknown(c.Beyond, percent))}, {line: say(twice)}, {line: say(over)},
 			{line: say(today)}, {line: say(bound)}}})
 	}
-	if p.Route.Answered > 0 {
-		d.say("late already: ", fmt.Sprint(share(p.Route.Late, p.Route.Answered)), " of answered requests; a longer timeout makes none of them earlier")
+	if p.Route.LateShare != nil {
+		d.say("late already: ", percent(*p.Route.LateShare), " of answered requests; a longer timeout makes none of them earlier")
 	}
 }

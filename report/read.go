@@ -35,7 +35,7 @@ func readSection(d *document, r *analyze.Report) {
 		if in.Fragments > 0 {
 			of += " and fragments"
 		}
-		d.say("sampling weights: known for ", count(*w.Known), " of ", of, "; counts are of recorded spans, quantiles and shares are weighted")
+		d.say("sampling weights: known for ", count(*w.Known), " of ", of, "; counts are of recorded spans; quantiles, means and shares are weighted")
 	}
 	for _, w := range in.Warnings {
 		d.say(warningText(w))

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -30,8 +31,10 @@ func routesSection(d *document, r *analyze.Report, o Options) {
 		w := rowWarnings{table: t, all: r.Warnings}
 		w.place(analyze.ConnectInRead) // in the table of times
 		late, lateShare, lateUnder := cell{line: say(unknown)}, unknown, ""
-		if r.LateShare != nil {
+		if r.WithDeadline > 0 {
 			late = cell{line: say(count(r.Late))}
+		}
+		if r.LateShare != nil {
 			lateShare = percent(*r.LateShare)
 			between := orUnknown(r.LateShareLow, percent) + " … " + orUnknown(r.LateShareHigh, percent)
 			if r.LateShareLow != nil {
@@ -156,9 +159,17 @@ func timeTable(d *document, routes []*analyze.Route) {
 	const connect, read = 1, 2 // in shown
 	for _, r := range routes {
 		w := rowWarnings{table: t, all: r.Warnings}
-		cells := []cell{{line: say(mean(r.Time.Total, r.Requests))}}
+		if r.MeanTime == nil {
+			cells := []cell{{line: say(unknown), notes: w.at(analyze.MixedWeights)}}
+			for range shown {
+				cells = append(cells, cell{line: say(unknown)})
+			}
+			t.rows = append(t.rows, row{label: routeLabel(r.Service, r.Route, r.Split), cells: cells})
+			continue
+		}
+		cells := []cell{{line: say(mean(r.MeanTime.Total, r.Time.Total))}}
 		for i, of := range shown {
-			c := cell{line: say(mean(of(&r.Time), r.Requests)), under: share(of(&r.Time), r.Time.Total)}
+			c := cell{line: say(mean(of(r.MeanTime), of(&r.Time))), under: meanShare(of(r.MeanTime), r.MeanTime.Total, of(&r.Time), r.Time.Total)}
 			switch {
 			case i != connect && i != read || !w.has(analyze.ConnectInRead):
 			case r.Time.Connect != 0:
@@ -179,12 +190,22 @@ func timeTable(d *document, routes []*analyze.Route) {
 	}
 }
 
-func mean(total time.Duration, n int) string {
-	switch {
-	case n == 0:
-		return unknown
-	case total > 0 && total < time.Duration(n):
+// mean writes the mean of what has a sum.
+func mean(mean, sum time.Duration) string {
+	if mean == 0 && sum > 0 {
 		return "< 1 ns"
 	}
-	return dur(total / time.Duration(n))
+	return dur(mean)
+}
+
+// meanShare writes part / whole of means in percent: what rounding to 1 ns makes none or all is
+// neither, as the sums show.
+func meanShare(part, whole, sum, all time.Duration) string {
+	switch {
+	case part == 0 && sum > 0:
+		return percent(math.SmallestNonzeroFloat64)
+	case part == whole && sum < all:
+		return percent(math.Nextafter(1, 0))
+	}
+	return share(part, whole)
 }

@@ -120,6 +120,22 @@ func sample() *analyze.Report {
 		},
 	}
 	r.Findings = append(r.Findings, details()...)
+	for i := range r.Routes { // all requests count once
+		t := r.Routes[i].Time
+		for _, d := range []*time.Duration{&t.Own, &t.Connect, &t.Read, &t.Retry, &t.RetryWait, &t.Hedge, &t.Messaging, &t.Unknown, &t.Total} {
+			*d /= time.Duration(r.Routes[i].Requests)
+		}
+		r.Routes[i].MeanTime = &t
+		if r.Routes[i].WithDeadline > 0 {
+			r.Routes[i].CompleteInTimeShare = new(float64(r.Routes[i].CompleteInTime) / float64(r.Routes[i].WithDeadline))
+		}
+	}
+	held := map[string]time.Duration{"card": (178 + 60 + 40) * time.Second, "checkout": (31 + 9) * time.Second} // and own work
+	for i := range r.Dependencies {
+		d := &r.Dependencies[i]
+		d.PathShare = new(d.Path.Seconds() / held[d.Caller].Seconds())
+		d.ExtraLoad = new(float64(d.Attempts+d.Hidden)/float64(d.Calls) - 1)
+	}
 	return r
 }
 
