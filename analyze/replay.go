@@ -177,7 +177,8 @@ type replayRoute struct {
 	observed   endTally
 	latencies  [2]Sample // observed: of complete and partial, of failed
 	theory     map[bitset]*branches
-	timed      int // requests whose order rests on their own times alone
+	timed      int       // requests whose order rests on their own times alone
+	weights    headcount // of its requests
 }
 
 // survivals are made when they are first asked for.

@@ -221,6 +221,35 @@ func TestReplayLearnsOrder(t *testing.T) {
 	}
 }
 
+// Each request counts as one in a replay: where that is not what they stand for, it says so.
+func TestReplayNotWeighted(t *testing.T) {
+	shape := func(weight string) string {
+		return strings.ReplaceAll("R - 0 100 k=SERVER s=front WEIGHT\nA R 0 80 k=CLIENT s=front a=peer.service=a\n", "WEIGHT", weight)
+	}
+	for _, row := range []struct {
+		weights []string
+		want    bool
+	}{
+		{[]string{"", ""}, false},
+		{[]string{"a=SampleRate=10", "a=SampleRate=10"}, false}, // shares are those of all
+		{[]string{"a=SampleRate=10", "a=SampleRate=20"}, true},
+		{[]string{"a=SampleRate=10", ""}, true},
+		{[]string{"a=SampleRate=1", ""}, true},
+	} {
+		var shapes []string
+		for _, w := range row.weights {
+			shapes = append(shapes, shape(w))
+		}
+		r, err := Run(worked(t, shapes...), Options{}).Replay(ReplayOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(r.Routes[0].Warnings, NotWeighted); got != row.want {
+			t.Errorf("weights %q: warned %t, want %t", row.weights, got, row.want)
+		}
+	}
+}
+
 // TestReplayNeverRepeatsWrites: a POST without safe: true has its one attempt,
 // whatever the policy says; a GET next to it is repeated.
 func TestReplayNeverRepeatsWrites(t *testing.T) {

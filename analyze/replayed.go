@@ -187,6 +187,7 @@ func (t *replayRoute) finish(a *Analysis) ReplayRoute {
 		}
 	}
 	warn(OrderByTiming, t.timed > 0)
+	warn(NotWeighted, t.weights.light < t.weights.heavy || t.weights.mixed())
 	warn(NoErrorTail, t.errorTails.N() == 0 && sum.worlds[worst].failed > t.observed.failed)
 	return r
 }

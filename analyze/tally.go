@@ -144,6 +144,7 @@ func (s *scenarioSum) count(p *player, w world, deps []depTally) {
 
 // observe counts a request as it was recorded.
 func (t *replayRoute) observe(q *request, g *record) {
+	t.weights.add(q.weight)
 	t.observed.end(g, g.duration, g.ended, g.timedOut)
 	t.latencies[latencyOf(g.ended)].Add(g.duration)
 	for k := range q.calls {

@@ -192,6 +192,7 @@ const (
 	LoadNotModelled Warning = "load-not-modelled"  // more than 1 % extra calls
 	NotRepeatable   Warning = "not-safe-to-repeat" // the policy asks for repeats of what is not known to be safe
 	RetriesMultiply Warning = "retries-multiply"   // retries on several levels
+	NotWeighted     Warning = "not-weighted"       // requests stand for different numbers of requests
 	NoErrorTail     Warning = "no-error-tail"      // requests fail in the replay, and none did in the record
 )
 
@@ -229,6 +230,7 @@ var WarningText = map[Warning]string{
 	OrderByTiming:    "under 20 requests show in which order some calls come: the times of each request decide",
 	LoadNotModelled:  "latencies as recorded: what more than 1 % extra load does to them is not modelled",
 	NotRepeatable:    "not known to be safe to repeat: neither retried nor hedged, whatever the policy says",
+	NotWeighted:      "sampled: recorded requests stand for different numbers of requests, and each counts as one in a replay, as observed too",
 	RetriesMultiply:  "retries on several levels multiply: the attempts that one top request can make at the bottom",
 	NoErrorTail:      "no failed request was recorded: a request that fails ends at once, without work of its own after it",
 }
