@@ -157,7 +157,7 @@ func newJob(ctx context.Context, inputs []input, o Options) *job {
 		j.largest = int(min(maxValue, max(o.Memory/8, 1<<20)))
 	}
 	j.inFlight.init(most)
-	j.free.most = most
+	j.free.most = 2 * most // all that were in flight, the one being filled, and what it left over
 	for _, in := range inputs {
 		if in.path != "-" {
 			j.total += in.size
