@@ -15,8 +15,8 @@ import (
 const leastMemory = 256 << 20
 
 // garbage is how much of it may lie beside what is in use, in percent. Most of what a run holds
-// are blocks without a pointer: to go over it three times as often as Go would costs next to nothing.
-const garbage = 30
+// are blocks without a pointer: to go over it more than twice as often as Go would costs next to nothing.
+const garbage = 40
 
 // A sizeValue is a number of bytes of memory, or a share of what the machine, or
 // the container, has.
