@@ -76,8 +76,8 @@ type slowTable struct {
 
 // A minuteTable counts the answers of calls that began in a minute.
 type minuteTable struct {
-	answers               int
-	weight, square, above float64 // of the weights of answers; of those that took longer than the median of all
+	answers mass
+	above   float64 // weight of those that took longer than the median of all
 }
 
 // mostMinutes is four weeks.
@@ -106,9 +106,7 @@ func (s *slowTable) add(r *request, k int, t *attempt) {
 		s.at = minute
 	}
 	w := float64(t.weight.orOne()) / float64(oneWeight)
-	s.now.answers++
-	s.now.weight += w
-	s.now.square += w * w
+	s.now.answers = s.now.answers.plus(mass{1, w, w * w})
 	if s.median != nil && t.took > *s.median {
 		s.now.above += w
 	}
@@ -153,7 +151,7 @@ func (s *slowTable) clusters(instances map[string]*instanceTable) (list []Cluste
 			}
 		}
 		if minute, n := s.minute[i].most(cmp.Compare[int64]); !s.long {
-			add("minute", time.Unix(minute*60, 0).UTC().Format(time.RFC3339), n, s.minutes[minute].answers)
+			add("minute", time.Unix(minute*60, 0).UTC().Format(time.RFC3339), n, s.minutes[minute].answers.n)
 		}
 		trace, n := s.trace[i].most(func(a, b ingest.TraceID) int { return bytes.Compare(a[:], b[:]) })
 		add("trace", trace.String(), n, max(s.calls[trace], n))
@@ -189,19 +187,15 @@ func (s *slowTable) drift() *Drift {
 	var third [3]minuteTable
 	for _, m := range minutes {
 		t := &third[(m-from)*3/(to-from)]
-		t.weight += s.minutes[m].weight
-		t.square += s.minutes[m].square
+		t.answers = t.answers.plus(s.minutes[m].answers)
 		t.above += s.minutes[m].above
 	}
 	share, n := [3]float64{}, [3]float64{} // n: effective
 	for i, t := range third {
-		if t.weight == 0 {
+		if n[i] = rounded(t.answers.effective()); n[i] < driftAnswers {
 			return nil
 		}
-		if n[i] = rounded(t.weight * t.weight / t.square); n[i] < driftAnswers {
-			return nil
-		}
-		share[i] = t.above / t.weight
+		share[i] = t.above / t.answers.weight
 	}
 	d := share[2] - share[0]
 	if d < 0 {

@@ -19,7 +19,7 @@
 //     are set from the top down (deadline.go), and work is found that ran on
 //     for nobody (work.go). What a trace yields depends on that trace, on
 //     connection setups that it links to, and on the policy alone.
-//  2. All together (learn): latencies of dependencies (summary.go,
+//  2. All together (learn): latencies of dependencies (deptable.go,
 //     quantile.go), whom calls go to whose callee left no span (callee.go), and
 //     which calls are usual on a route, in which order and with how much own
 //     work between (usual.go). From these come minimums, reserves (chain.go) and ceilings

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"overrun/ingest"
 )
@@ -27,12 +28,10 @@ type bunch struct {
 
 // add returns the weight that the value counts with.
 func (b *bunch) add(trace int64, w weight) uint64 {
-	if w == unknownWeight {
-		w = oneWeight
-	} else {
+	if w != unknownWeight {
 		b.known++
 	}
-	one := uint64(w)
+	one := uint64(w.orOne())
 	if trace != b.trace {
 		b.squares.add(1, b.open, b.open)
 		b.trace, b.open = trace, 0
@@ -190,6 +189,14 @@ type callerKey struct{ service, split string }
 // categories are those of Time, in the order of reports.
 var categories = [...]Category{Own, Connect, Read, Retry, RetryWait, Hedge, Messaging, Unknown}
 
+// all are the times of categories, and the total.
+func (t *Time) all() (list [len(categories) + 1]*time.Duration) {
+	parts := t.parts()
+	copy(list[:], parts[:])
+	list[len(categories)] = &t.Total
+	return list
+}
+
 // ledger counts the requests of an analysis for a comparison.
 func (a *Analysis) ledger() (*ledger, error) {
 	t := &ledger{routes: map[routeKey]*routeTally{}, deps: map[dependency]*depLedger{}, callers: map[callerKey]*bunch{}}
@@ -272,10 +279,9 @@ func (t *ledger) addRequest(a *Analysis, r *request, trace int64) {
 			s.late.add(trace, r.weight, late)
 		}
 	}
-	for i, c := range categories {
-		s.times[i].add(trace, r.weight, int64(*r.time.of(c)))
+	for i, x := range r.time.all() {
+		s.times[i].add(trace, r.weight, int64(*x))
 	}
-	s.times[len(categories)].add(trace, r.weight, int64(r.time.Total))
 	tries := 0
 	for k := range r.calls {
 		n := r.calls[k].tries()

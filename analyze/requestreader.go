@@ -264,12 +264,10 @@ func (d *requestReader) grounds(r *request) {
 	}
 	written, called, placed, doubted, reached, told := f.next(), f.next(), f.next(), f.next(), f.next(), f.next()
 	if written {
-		d.written = deadline{budget: d.time(), doubt: d.time(), source: Recorded, origin: -1}
-		g.written = &d.written
+		g.written = d.recorded(&d.written)
 	}
 	if told {
-		d.told = deadline{budget: d.time(), doubt: d.time(), source: Recorded, origin: -1}
-		g.told = &d.told
+		g.told = d.recorded(&d.told)
 	}
 	if called {
 		g.caller = int32(d.index(math.MaxInt32))
@@ -283,6 +281,12 @@ func (d *requestReader) grounds(r *request) {
 	if reached {
 		g.reach += d.time()
 	}
+}
+
+// recorded reads a recorded deadline into its room.
+func (d *requestReader) recorded(room *deadline) *deadline {
+	*room = deadline{budget: d.time(), doubt: d.time(), source: Recorded, origin: -1}
+	return room
 }
 
 func (d *requestReader) work(v *work) {

@@ -232,8 +232,8 @@ func (w *requestWriter) grounds(r *request) {
 	}
 }
 
-// parts are the categories of time.
-func (t *Time) parts() [8]*time.Duration {
+// parts are the times of categories.
+func (t *Time) parts() [len(categories)]*time.Duration {
 	return [...]*time.Duration{&t.Own, &t.Connect, &t.Read, &t.Retry, &t.RetryWait, &t.Hedge, &t.Messaging, &t.Unknown}
 }
 

@@ -95,11 +95,10 @@ func (s *Sample) AddCut(d time.Duration) { s.add(cutFixed, d, unknownWeight) }
 
 func (s *Sample) add(c class, d time.Duration, w weight) {
 	d = max(d, 0)
-	if w == unknownWeight {
-		w = oneWeight
-	} else {
+	if w != unknownWeight {
 		s.known++
 	}
+	w = w.orOne()
 	if s.n == 0 || w != s.light || w != s.heavy {
 		s.hold(w, w)
 	}
@@ -275,6 +274,15 @@ type mass struct {
 	square float64 // of the weights
 }
 
+// effective is (sum of weights)^2 / sum of squared weights (Kish, Survey Sampling, 1965,
+// section 8.2); 0 where nothing weighs anything.
+func (t mass) effective() float64 {
+	if t.square == 0 {
+		return 0
+	}
+	return t.weight * t.weight / t.square
+}
+
 func (t mass) plus(u mass) mass {
 	return mass{t.n + u.n, t.weight + u.weight, t.square + u.square}
 }
@@ -413,17 +421,12 @@ func (s *Sample) total(of ...class) (t mass) {
 // allClasses is answers and cuts.
 var allClasses = []class{answered, cutFixed, cutRace, cutBudget}
 
-// effectiveN is (sum of weights)^2 / sum of squared weights (Kish, Survey
-// Sampling, 1965, section 8.2); nil where no weighted value can be given.
+// effectiveN is the effective number of values; nil where no weighted value can be given.
 func (s *Sample) effectiveN() *float64 {
 	if s.mixed() {
 		return nil
 	}
-	t := s.total(allClasses...)
-	n := 0.0
-	if t.square > 0 {
-		n = t.weight * t.weight / t.square
-	}
+	n := s.total(allClasses...).effective()
 	if s.n > 0 && s.heavy == 0 {
 		n = 0
 	}

@@ -77,14 +77,8 @@ func (h *headcount) mass() mass {
 	return mass{h.n, h.load.weight.float() / unit, h.load.square.float() / (unit * unit)}
 }
 
-// effective is (sum of weights)^2 / sum of squared weights; 0 where nothing is counted.
-func (h *headcount) effective() float64 {
-	m := h.mass()
-	if m.square == 0 {
-		return 0
-	}
-	return m.weight * m.weight / m.square
-}
+// effective is the effective number of what is counted.
+func (h *headcount) effective() float64 { return h.mass().effective() }
 
 // A weighed is the sum of a number over requests, or calls, each of which counts as often as
 // it stands for.
@@ -121,10 +115,9 @@ type weighedTime struct {
 
 func (s *weighedTime) add(w weight, t *Time) {
 	s.of.add(w)
-	for i, c := range categories {
-		s.sums[i].add(1, uint64(w.orOne()), uint64(*t.of(c)))
+	for i, x := range t.all() {
+		s.sums[i].add(1, uint64(w.orOne()), uint64(*x))
 	}
-	s.sums[len(categories)].add(1, uint64(w.orOne()), uint64(t.Total))
 }
 
 // own is the sum of own work.
@@ -133,14 +126,10 @@ func (s *weighedTime) own() *wide { return &s.sums[slices.Index(categories[:], O
 // mean is the time of a mean request, each category rounded by itself; nil as that of a weighed.
 func (s *weighedTime) mean() *Time {
 	var t Time
-	for i := range s.sums {
+	for i, to := range t.all() {
 		m := s.of.mean(&s.sums[i])
 		if m == nil {
 			return nil
-		}
-		to := &t.Total
-		if i < len(categories) {
-			to = t.of(categories[i])
 		}
 		*to = time.Duration(math.Round(*m))
 	}

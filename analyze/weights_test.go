@@ -70,3 +70,17 @@ func TestWeights(t *testing.T) {
 		}
 	}
 }
+
+// The times of a Time are those of categories, in their order, and the total.
+func TestTimeAll(t *testing.T) {
+	var of Time
+	list := of.all()
+	for i, c := range categories {
+		if list[i] != of.of(c) {
+			t.Errorf("time %d is not that of %s", i, c)
+		}
+	}
+	if list[len(categories)] != &of.Total {
+		t.Error("the last is not the total")
+	}
+}

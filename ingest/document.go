@@ -96,13 +96,7 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 		case "resource_attributes":
 			t.documentAttributes(true)
 		case "scope", "instrumentationScope", "instrumentation_scope":
-			t.object(func(key []byte) {
-				if string(key) == "name" {
-					r.span.Scope = t.cache.get(t.text())
-				} else {
-					t.skip()
-				}
-			})
+			t.only("name", func() { r.span.Scope = t.cache.get(t.text()) })
 		case "instrumentationScope.name":
 			r.span.Scope = t.cache.get(t.text())
 		case "events":

@@ -105,6 +105,17 @@ func (t *jsonText) object(member func(key []byte)) {
 	}
 }
 
+// only reads one member of an object, if it is there, and skips the others.
+func (t *jsonText) only(name string, read func()) {
+	t.object(func(key []byte) {
+		if string(key) == name {
+			read()
+		} else {
+			t.skip()
+		}
+	})
+}
+
 // list calls element for each element of an array, which must consume it. A
 // null is an empty array.
 func (t *jsonText) list(element func()) {

@@ -87,15 +87,7 @@ func (t *jsonText) consoleStatus(span *Span) {
 }
 
 // consoleLink reads {"context":{…},"attributes":{…}}.
-func (t *jsonText) consoleLink() {
-	t.object(func(key []byte) {
-		if string(key) == "context" {
-			t.linkOf()
-		} else {
-			t.skip()
-		}
-	})
-}
+func (t *jsonText) consoleLink() { t.only("context", t.linkOf) }
 
 // consoleResource reads {"attributes":{…},"schema_url":""}, or of PHP and old
 // versions of Python the attributes alone.

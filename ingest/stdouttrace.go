@@ -27,13 +27,7 @@ func (t *jsonText) stdouttraceFields(r *record) {
 				}
 			})
 		case "Parent":
-			t.object(func(key []byte) {
-				if string(key) == "SpanID" {
-					t.parent(r.span.ParentID[:], t.text())
-				} else {
-					t.skip()
-				}
-			})
+			t.only("SpanID", func() { t.parent(r.span.ParentID[:], t.text()) })
 		case "ParentSpanID":
 			t.parent(r.span.ParentID[:], t.text())
 		case "SpanKind":
@@ -47,15 +41,7 @@ func (t *jsonText) stdouttraceFields(r *record) {
 		case "Events", "MessageEvents":
 			t.eventsOf(&stdouttraceEvent)
 		case "Links":
-			t.list(func() {
-				t.object(func(key []byte) {
-					if string(key) == "SpanContext" {
-						t.linkOf()
-					} else {
-						t.skip()
-					}
-				})
-			})
+			t.list(func() { t.only("SpanContext", t.linkOf) })
 		case "Status":
 			if t.peek() != '{' {
 				r.span.Status = grpcStatus(t.word())
@@ -78,13 +64,7 @@ func (t *jsonText) stdouttraceFields(r *record) {
 		case "Resource":
 			t.goAttributes(true)
 		case "InstrumentationScope", "InstrumentationLibrary":
-			t.object(func(key []byte) {
-				if string(key) == "Name" {
-					r.span.Scope = t.cache.get(t.text())
-				} else {
-					t.skip()
-				}
-			})
+			t.only("Name", func() { r.span.Scope = t.cache.get(t.text()) })
 		default:
 			t.skip()
 		}
@@ -126,13 +106,7 @@ func (t *jsonText) goAttributes(resource bool) {
 			case "Key":
 				t.jaeger.key = append(t.jaeger.key, t.text()...)
 			case "Value":
-				t.object(func(key []byte) {
-					if string(key) == "Value" {
-						at = t.skipTo()
-					} else {
-						t.skip()
-					}
-				})
+				t.only("Value", func() { at = t.skipTo() })
 			default:
 				t.skip()
 			}

@@ -77,9 +77,13 @@ func Istio(w io.Writer, s *analyze.Suggestion) error {
 	services := map[string]*virtualService{}
 	ups := upstreams(list)
 	// A host has one VirtualService, and what holds for one port of it comes first.
-	slices.SortStableFunc(ups, func(x, y *upstream) int { return cmp.Compare(min(y.port(), 1), min(x.port(), 1)) })
+	slices.SortStableFunc(ups, func(x, y *upstream) int {
+		_, first := x.address()
+		_, second := y.address()
+		return cmp.Compare(min(second, 1), min(first, 1))
+	})
 	for _, up := range ups {
-		host := up.host()
+		host, port := up.address()
 		v := services[host]
 		if v == nil {
 			v = &virtualService{APIVersion: "networking.istio.io/v1", Kind: "VirtualService", Spec: istioSpec{Hosts: []string{host}}}
@@ -93,7 +97,7 @@ func Istio(w io.Writer, s *analyze.Suggestion) error {
 				l.say("%s: no hedge: Istio has none.", lineName(c.String()))
 				c.Deployable.Hedge = 0
 			}
-			v.Spec.HTTP = append(v.Spec.HTTP, istioRoute{Match: c.istioMatch(up.port()), Route: istioTo(host), Timeout: istioDuration(c.Whole()), Retries: c.istioRetries(&l)})
+			v.Spec.HTTP = append(v.Spec.HTTP, istioRoute{Match: c.istioMatch(port), Route: istioTo(host), Timeout: istioDuration(c.Whole()), Retries: c.istioRetries(&l)})
 		}
 	}
 	for host, v := range services {
@@ -105,22 +109,15 @@ func Istio(w io.Writer, s *analyze.Suggestion) error {
 // istioTo is a destination; without a port it is the one that was called.
 func istioTo(host string) []istioDestination { return []istioDestination{{istioHost{host}}} }
 
-// host is the callee without its port: Istio's hosts have none.
-func (u *upstream) host() string {
-	if host, _, err := net.SplitHostPort(u.callee); err == nil && u.port() > 0 {
-		return host
+// address is the callee without its port, since Istio's hosts have none, and the port; 0: it
+// names none.
+func (u *upstream) address() (host string, port int) {
+	host, text, err := net.SplitHostPort(u.callee)
+	n, wrong := strconv.ParseUint(text, 10, 16)
+	if err != nil || wrong != nil || n == 0 {
+		return u.callee, 0
 	}
-	return u.callee
-}
-
-// port is that of a callee known by its address; 0: none.
-func (u *upstream) port() int {
-	_, text, err := net.SplitHostPort(u.callee)
-	port, wrong := strconv.ParseUint(text, 10, 16)
-	if err != nil || wrong != nil {
-		return 0
-	}
-	return int(port)
+	return host, int(n)
 }
 
 // istioDuration writes a time in whole milliseconds, and 1 ms at least: Istio takes no other
