@@ -267,6 +267,7 @@ var NoteText = map[ingest.Code]string{
 	ingest.NULs:          "NUL bytes between values, as log rotation leaves them, were stripped",
 	ingest.LateSpan:      "a span ended more than a minute after its root",
 	ingest.RootMissing:   "no span of a trace is without a parent",
+	ingest.UnitInDoubt:   "a span starts in 1970, but would between 2001 and 2096 if its times were in milliseconds or microseconds and not in nanoseconds: then all its durations are too short",
 	ingest.TraceCut:      "a trace has more spans than fit into --memory: only its first were used",
 	ingest.TextCut:       "a name or value of a span is longer than 4 KiB: its beginning was used, with a mark that tells it from others",
 	ingest.Partial:       "the source said that it is not whole",

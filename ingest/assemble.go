@@ -308,6 +308,9 @@ func (t *Trace) noteSpans(room *assembly) {
 		if s.Defect&EndBeforeStart != 0 {
 			t.note(NoteEndBefore, i, 0)
 		}
+		if s.Defect&NoStart == 0 && unitInDoubt(t.Epoch+int64(s.Start)) {
+			t.note(UnitInDoubt, i, 0)
+		}
 		// The end of an unfinished span is not known.
 		root := &t.Spans[roots[i]]
 		if late := s.End - root.End; late > LateBy && (s.Defect|root.Defect)&(NoEnd|EndBeforeStart) == 0 {
@@ -317,6 +320,14 @@ func (t *Trace) noteSpans(room *assembly) {
 	if rootless && len(t.Spans) > 0 {
 		t.note(RootMissing, 0, 0)
 	}
+}
+
+// unitInDoubt reports whether a time that was read as Unix nanoseconds would be one from 2001
+// to 2096 if it were in milliseconds or microseconds. It is not read as such: a machine
+// without a clock of its own starts in 1970.
+func unitInDoubt(at int64) bool {
+	const from, to = 1_000_000_000, 4_000_000_000 // Unix seconds
+	return at > from*1e3 && at < to*1e3 || at > from*1e6 && at < to*1e6
 }
 
 // roots returns for each span the index of its ancestor without Parent. Links

@@ -54,6 +54,27 @@ func tree(t *Trace) string {
 
 const ms = time.Millisecond
 
+// Times in another unit than nanoseconds look like some of 1970.
+func TestUnitInDoubt(t *testing.T) {
+	at := time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		start int64
+		doubt bool
+	}{
+		"nanoseconds":        {at.UnixNano(), false},
+		"microseconds":       {at.UnixMicro(), true},
+		"milliseconds":       {at.UnixMilli(), true},
+		"half a day of 1970": {12 * time.Hour.Nanoseconds(), false},
+		"counted from 0":     {0, false},
+	} {
+		s := Span{Kind: Server, ID: SpanID{1}, Start: time.Duration(test.start), End: time.Duration(test.start + 200)}
+		doubt := slices.ContainsFunc(NewTrace(TraceID{1}, 0, []Span{s}).Notes, func(n TraceNote) bool { return n.Code == UnitInDoubt && n.Span == 0 })
+		if doubt != test.doubt {
+			t.Errorf("%s: unit in doubt %v, want %v", name, doubt, test.doubt)
+		}
+	}
+}
+
 func TestAssemble(t *testing.T) {
 	tests := []struct {
 		name string

@@ -19,6 +19,7 @@ const (
 	NULs          Code = "nul-bytes"        // NULs before or between values, left by log rotation: stripped; Count is of their runs
 	LateSpan      Code = "late-span"        // ended more than LateBy after the end of its root
 	RootMissing   Code = "root-missing"     // no span of the trace is without a parent id
+	UnitInDoubt   Code = "unit-in-doubt"    // it starts in 1970, and would today if its times were in ms or µs
 	Partial       Code = "partial"          // the source said that it is not whole
 	Truncated     Code = "truncated"        // the input was cut off: all that came before is used
 	TraceCut      Code = "trace-cut"        // it has more spans than Options.Memory allows: the first by start are used
