@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"time"
 
 	"overrun/analyze"
@@ -11,7 +12,11 @@ import (
 func adviceSection(d *document, r *analyze.Report) {
 	if len(r.Advice) == 0 {
 		d.head("What to do")
-		d.say("nothing: no finding asks for a change")
+		if slices.ContainsFunc(r.Routes, func(r analyze.Route) bool { return r.WithDeadline > 0 }) {
+			d.say("nothing: no finding asks for a change")
+		} else {
+			d.say("nothing is known to do: without a deadline nothing can be late; see below how to give one")
+		}
 		return
 	}
 	d.head("What to do", "most requests affected first")

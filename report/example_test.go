@@ -17,7 +17,7 @@ func ExampleText() {
 	}
 	// Output:
 	// WHAT TO DO
-	// nothing: no finding asks for a change
+	// nothing is known to do: without a deadline nothing can be late; see below how to give one
 	//
 	// READ
 	// 1 file, 1.80 kB: 3 spans, 1 trace, 1 request, 0 fragments
