@@ -122,6 +122,29 @@ func repairSkew(t *ingest.Trace, at, down []int32, limit time.Duration, answered
 	if !mayBeSkewed(t, at) {
 		return t, nil
 	}
+	pairs := evidences(t, at, answered)
+	shifts := map[clockPair]time.Duration{}
+	for pair, e := range pairs {
+		if d, ok := e.shift(); ok {
+			shifts[pair] = d
+		}
+	}
+	if len(shifts) == 0 {
+		return t, nil
+	}
+	offsets, found := placeClocks(t, at, down, limit, pairs, shifts)
+	if !slices.ContainsFunc(found, func(m moved) bool { return !m.beyond }) {
+		return t, found
+	}
+	out, now := shifted(t, at, offsets)
+	for i := range found {
+		found[i].span = now[found[i].span]
+	}
+	return out, found
+}
+
+// evidences collects what the calls of a trace say of each pair of clocks.
+func evidences(t *ingest.Trace, at []int32, answered func(span int32) bool) map[clockPair]*evidence {
 	pairs := map[clockPair]*evidence{}
 	for i := range t.Spans {
 		c := &t.Spans[i]
@@ -153,36 +176,25 @@ func repairSkew(t *ingest.Trace, at, down []int32, limit time.Duration, answered
 			e.outlives++
 		}
 	}
-	shifts := map[clockPair]time.Duration{}
-	for pair, e := range pairs {
-		if d, ok := e.shift(); ok {
-			shifts[pair] = d
-		}
-	}
-	if len(shifts) == 0 {
-		return t, nil
-	}
+	return pairs
+}
 
-	// One offset a clock, from the top down: a clock that was placed stays
-	// where it is, so that a call back to a clock above moves nothing. A clock that
-	// nothing proves to be off goes with the one that calls it, or stays.
-	type place struct {
-		set    bool
-		offset time.Duration
-	}
-	places := make([]place, len(t.Spans)+1)
-	var found []moved
+// placeClocks gives each clock one offset, from the top down: a clock that was placed stays
+// where it is, so that a call back to a clock above moves nothing. A clock that
+// nothing proves to be off goes with the one that calls it, or stays.
+func placeClocks(t *ingest.Trace, at, down []int32, limit time.Duration, pairs map[clockPair]*evidence, shifts map[clockPair]time.Duration) (offsets []time.Duration, found []moved) {
+	offsets = make([]time.Duration, len(t.Spans)+1) // by clock
+	placed := make([]bool, len(offsets))
 	for _, i := range down {
-		c := &t.Spans[i]
-		here := &places[at[i]]
-		if here.set || at[i] == 0 {
+		if placed[at[i]] || at[i] == 0 {
 			continue
 		}
-		here.set = true
+		placed[at[i]] = true
+		c := &t.Spans[i]
 		if c.Parent < 0 || at[c.Parent] == 0 {
 			continue
 		}
-		offset := places[at[c.Parent]].offset
+		offset := offsets[at[c.Parent]]
 		pair := clockPair{at[c.Parent], at[i]}
 		d, proved := shifts[pair]
 		switch {
@@ -192,56 +204,55 @@ func repairSkew(t *ingest.Trace, at, down []int32, limit time.Duration, answered
 			found = append(found, moved{i, d, true})
 			d = 0
 		}
-		here.offset = offset + d
-		if here.offset < provedSkew && here.offset > -provedSkew {
-			here.offset = 0
+		if offset += d; offset < provedSkew && offset > -provedSkew {
+			continue
 		}
-		if here.offset != 0 {
-			found = append(found, moved{i, here.offset, false})
-		}
+		offsets[at[i]] = offset
+		found = append(found, moved{i, offset, false})
 	}
-	if !slices.ContainsFunc(found, func(m moved) bool { return !m.beyond }) {
-		return t, found
-	}
+	return offsets, found
+}
 
-	order := make([]int32, len(t.Spans)) // old index of each new one
-	out := *t
-	out.Spans = slices.Clone(t.Spans)
-	for i := range out.Spans {
-		out.Spans[i].Start += places[at[i]].offset
-		out.Spans[i].End += places[at[i]].offset
-		if events := slices.Clone(out.Spans[i].Events); len(events) > 0 && places[at[i]].offset != 0 {
-			for k := range events {
-				events[k].At += places[at[i]].offset
-			}
-			out.Spans[i].Events = events
-		}
+// shifted is a copy of the trace with its clocks moved, and the new index of each span.
+func shifted(t *ingest.Trace, at []int32, offsets []time.Duration) (out *ingest.Trace, now []int32) {
+	spans := slices.Clone(t.Spans)
+	order := make([]int32, len(spans)) // old index of each new one
+	for i := range spans {
 		order[i] = int32(i)
+		offset := offsets[at[i]]
+		if offset == 0 {
+			continue
+		}
+		s := &spans[i]
+		s.Start += offset
+		s.End += offset
+		s.Events = slices.Clone(s.Events)
+		for k := range s.Events {
+			s.Events[k].At += offset
+		}
 	}
 	slices.SortStableFunc(order, func(a, b int32) int {
-		x, y := &out.Spans[a], &out.Spans[b]
+		x, y := &spans[a], &spans[b]
 		return cmp.Or(cmp.Compare(x.Start, y.Start), bytes.Compare(x.ID[:], y.ID[:]), cmp.Compare(a, b))
 	})
-	now := make([]int32, len(order)) // new index of each old one
-	sorted := make([]ingest.Span, len(order))
+	now = make([]int32, len(order))
 	for i, old := range order {
 		now[old] = int32(i)
-		sorted[i] = out.Spans[old]
 	}
-	for i := range sorted {
-		if sorted[i].Parent >= 0 {
-			sorted[i].Parent = now[sorted[i].Parent]
+	out = new(ingest.Trace)
+	*out = *t
+	out.Spans = make([]ingest.Span, len(spans))
+	for i, old := range order {
+		s := &out.Spans[i]
+		if *s = spans[old]; s.Parent >= 0 {
+			s.Parent = now[s.Parent]
 		}
 	}
-	out.Spans = sorted
 	out.Notes = slices.Clone(t.Notes)
 	for i := range out.Notes {
 		out.Notes[i].Span = now[out.Notes[i].Span]
 	}
-	for i := range found {
-		found[i].span = now[found[i].span]
-	}
-	return &out, found
+	return out, now
 }
 
 // mayBeSkewed reports whether some callee on another clock starts before its
