@@ -35,6 +35,7 @@ var spellings = []struct {
 	{"rpc.method", []string{"grpc.method"}},
 	{"service.peer.name", []string{"peer.service"}},
 	{"upstream_cluster.name", []string{"upstream_cluster"}},
+	{"exception.message", []string{"grpc.error_message"}}, // opentelemetry-js-contrib instrumentation-grpc
 	{"retry.count", []string{"retry_count"}},
 	{"db.couchbase.retries", []string{"couchbase.retries"}},
 	{"sampler.type", []string{"jaeger.sampler.type"}},
@@ -119,7 +120,7 @@ func spelled(name string) []string {
 	case exceptionTypeKey:
 		return []string{"exception.type"}
 	case exceptionMessageKey:
-		return []string{"exception.message"}
+		return spelled("exception.message")
 	}
 	var keys []string
 	captured := func(header string, prefixes []string) {
