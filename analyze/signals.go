@@ -179,7 +179,11 @@ func (p phaseSays) words() string {
 	case p.each:
 		from = "each " + from
 	}
-	return fmt.Sprintf("%s: from %s to %s", name, from, quoted(p.to))
+	to := quoted(p.to)
+	if p.where.key != "" {
+		to += map[bool]string{false: " with", true: " without"}[p.not] + fmt.Sprintf(" `%s` = `%s`", p.where.key, p.where.is)
+	}
+	return fmt.Sprintf("%s: from %s to %s", name, from, to)
 }
 
 func (o outcomeSays) words() string {
@@ -253,7 +257,7 @@ func readKeys(t *tables) (names []string) {
 		names = append(names, r.says.key)
 	}
 	for _, r := range t.phases.rules {
-		names = append(names, r.says.length)
+		names = append(names, r.says.length, r.says.where.key)
 		if r.says.clock {
 			names = append(names, slices.Concat(r.says.from, r.says.to)...)
 		}
