@@ -36,6 +36,7 @@ var spellings = []struct {
 	{"service.peer.name", []string{"peer.service"}},
 	{"upstream_cluster.name", []string{"upstream_cluster"}},
 	{"exception.message", []string{"grpc.error_message"}}, // opentelemetry-js-contrib instrumentation-grpc
+	{"cloud.region", []string{"aws.region"}},              // opentelemetry-go-contrib otelaws
 	{"retry.count", []string{"retry_count"}},
 	{"db.couchbase.retries", []string{"couchbase.retries"}},
 	{"sampler.type", []string{"jaeger.sampler.type"}},

@@ -141,7 +141,8 @@ func (p partSays) words() string {
 	if p.part == attemptPart {
 		return partNames[p.part] + ", back-off " + placeNames[p.backoff]
 	}
-	return partNames[p.part]
+	return partNames[p.part] + [...]string{inCall: "", ahead: ", which ends as its call begins",
+		inStead: ", which ends as its call begins; where it failed it is the call"}[p.place]
 }
 
 func (c countSays) words() string {
