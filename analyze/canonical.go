@@ -30,6 +30,7 @@ var spellings = []struct {
 	{"db.collection.name", []string{"db.sql.table", "db.mongodb.collection"}},
 	{"messaging.destination.name", []string{"messaging.destination"}},
 	{"messaging.operation.name", []string{"messaging.operation"}},
+	{"messaging.rabbitmq.destination.routing_key", []string{"messaging.rabbitmq.routing_key"}},
 	{"rpc.system.name", []string{"rpc.system"}},
 	{"rpc.status_code", []string{"rpc.response.status_code", "rpc.grpc.status_code", "rpc.connect_rpc.error_code", "grpc.status_code"}},
 	{"rpc.method", []string{"grpc.method"}},

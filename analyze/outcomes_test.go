@@ -62,7 +62,9 @@ func TestOutcomes(t *testing.T) {
 		{"T10", client("GET", "error.type=AbortError", "!"), verdict{}, saysCancelled},
 		{"T10", client("GET", "error.type=Error", "!", "exception.type=ETIMEDOUT", "exception.message=connect ETIMEDOUT 192.0.2.1:80"), verdict{}, saysConnectTimeout},
 		{"T10", client("GET", "error.type=CanceledError", "!canceled", "exception.type=ERR_CANCELED"), verdict{}, saysCancelled}, // axios, AbortController.abort()
-		{"T13", client("GET", "error.type=TimeoutError", "!", "exception.type=ETIMEDOUT"), verdict{}, saysReadTimeout},           // got
+		{"T10", client("GET", "error.type=Error", "!self-signed certificate", "exception.type=DEPTH_ZERO_SELF_SIGNED_CERT"), verdict{}, saysConnectError},
+		{"T9", get("error.type=*tls.CertificateVerificationError", "!tls: failed to verify certificate: x509: certificate signed by unknown authority"), verdict{}, saysConnectError},
+		{"T13", client("GET", "error.type=TimeoutError", "!", "exception.type=ETIMEDOUT"), verdict{}, saysReadTimeout}, // got
 		{"T11", client("GET", "error.type=UND_ERR_CONNECT_TIMEOUT", "!"), verdict{}, saysConnectTimeout},
 		{"T11", client("GET", "error.type=UND_ERR_HEADERS_TIMEOUT", "!"), verdict{}, saysReadTimeout},
 		{"T11", client("GET", "error.type=23", "!"), verdict{}, saysReadTimeout},

@@ -32,12 +32,16 @@ var calleeRules = []peerRule{
 		}
 		return name
 	}},
-	{"P5", "messaging system and destination", []string{"messaging.system", "messaging.destination.name", "messaging.destination.template"}, func(f *facts, _ *ingest.Span) string {
+	{"P5", "messaging system and destination; of RabbitMQ's default exchange, which has no name, the queue", []string{"messaging.system",
+		"messaging.destination.name", "messaging.destination.template", "messaging.rabbitmq.destination.routing_key"}, func(f *facts, _ *ingest.Span) string {
 		if topic := f.get("messaging.destination.template"); topic != "" {
 			return join(f.get("messaging.system"), topic)
 		}
 		if topic := f.get("messaging.destination.name"); topic != "" {
 			return join(f.get("messaging.system"), topic)
+		}
+		if queue := f.get("messaging.rabbitmq.destination.routing_key"); queue != "" && !strings.HasPrefix(queue, "amq.") { // amq.: made up by the server, one for each client
+			return join(f.get("messaging.system"), queue)
 		}
 		return ""
 	}},
