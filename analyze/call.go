@@ -121,10 +121,26 @@ func (t *traced) tryAll() {
 			if u := &t.units[t.unit[p]]; a < 0 && len(u.tries) == 1 {
 				a = t.attempt[u.tries[0]]
 			}
-			if a >= 0 && t.attempts[a].server < 0 {
-				t.attempts[a].server = i
+			if a >= 0 {
+				t.served(&t.attempts[a], i)
 			}
 		}
+	}
+}
+
+// served notes that an entry of the callee worked for an attempt. One that begins after another
+// had failed in a way that is tried again was sent anew within the span of the attempt, which
+// hides that it was.
+func (t *traced) served(a *attempt, i int32) {
+	if a.server < 0 {
+		a.server = i
+		return
+	}
+	s, before := &t.Spans[i], &t.Spans[a.server]
+	if t.Spans[a.at].Kind == ingest.Client && s.Resource.Service == before.Resource.Service && s.Name == before.Name &&
+		before.Defect == 0 && s.Start >= before.End && t.rec.tables.signals.InferRetries && t.retryable(a.server) {
+		a.server = i
+		a.hidden++
 	}
 }
 
@@ -317,31 +333,36 @@ func (t *traced) identify(c *call, a *attempt) {
 	if a.server >= 0 {
 		c.hint = t.emitters[a.server].criticality
 	}
-	m := t.whom(c, a)
+	m := t.whom(a)
 	c.met, c.to, c.who, c.nameable, c.protocol, c.rules = m, &m.to, &m.peer, m.nameable, m.protocol, &m.rules
 }
 
-// whom says whom a call went to. Where the attempt itself does not know
-// (gRPC's own spans carry no names), the call inside it or the span around it does.
-func (t *traced) whom(c *call, a *attempt) (best *meeting) {
-	s := &t.Spans[a.at]
-	look := func(i int32) bool {
-		m := t.meet(s.Resource.Service, i, a.server)
-		if best == nil || best.to.callee == "" || m.sure {
+// whom says whom a call went to: the span of the call that tells it best does. Of several
+// that tell it as well the outermost counts, so that it is the same whether or not the call was
+// tried again; but those of the caller's own work around a call count last.
+func (t *traced) whom(a *attempt) (best *meeting) {
+	s, u := &t.Spans[a.at], &t.units[t.unit[a.at]]
+	ask := func(i int32) {
+		if m := t.meet(s.Resource.Service, i, a.server); best == nil || m.rank < best.rank {
 			best = m
 		}
-		return m.sure
 	}
-	if s.Kind == ingest.Internal { // the call inside it knows best
-		u := &t.units[t.unit[a.at]]
-		for _, k := range append(u.inner[:len(u.inner):len(u.inner)], u.within...) {
-			if t.attempt[k] >= 0 && t.attempts[t.attempt[k]].at == a.at && look(k) {
-				return best
+	wrapped := u.at != a.at
+	if wrapped && t.Spans[u.at].Kind != ingest.Internal {
+		ask(u.at)
+	}
+	if s.Kind == ingest.Internal {
+		for _, list := range [...][]int32{u.inner, u.within} {
+			for _, k := range list {
+				if t.attempt[k] >= 0 && t.attempts[t.attempt[k]].at == a.at {
+					ask(k)
+				}
 			}
 		}
 	}
-	if !look(a.at) && c.at != a.at {
-		look(c.at)
+	ask(a.at)
+	if wrapped {
+		ask(u.at)
 	}
 	return best
 }

@@ -30,11 +30,14 @@ var spellings = []struct {
 	{"db.collection.name", []string{"db.sql.table", "db.mongodb.collection"}},
 	{"messaging.destination.name", []string{"messaging.destination"}},
 	{"messaging.operation.name", []string{"messaging.operation"}},
+	{"messaging.rabbitmq.destination.routing_key", []string{"messaging.rabbitmq.routing_key"}},
 	{"rpc.system.name", []string{"rpc.system"}},
 	{"rpc.status_code", []string{"rpc.response.status_code", "rpc.grpc.status_code", "rpc.connect_rpc.error_code", "grpc.status_code"}},
 	{"rpc.method", []string{"grpc.method"}},
 	{"service.peer.name", []string{"peer.service"}},
 	{"upstream_cluster.name", []string{"upstream_cluster"}},
+	{"exception.message", []string{"grpc.error_message"}}, // opentelemetry-js-contrib instrumentation-grpc
+	{"cloud.region", []string{"aws.region"}},              // opentelemetry-go-contrib otelaws
 	{"retry.count", []string{"retry_count"}},
 	{"db.couchbase.retries", []string{"couchbase.retries"}},
 	{"sampler.type", []string{"jaeger.sampler.type"}},
@@ -119,7 +122,7 @@ func spelled(name string) []string {
 	case exceptionTypeKey:
 		return []string{"exception.type"}
 	case exceptionMessageKey:
-		return []string{"exception.message"}
+		return spelled("exception.message")
 	}
 	var keys []string
 	captured := func(header string, prefixes []string) {

@@ -12,7 +12,7 @@ type meeting struct {
 	meetingKey
 	peer
 	rules callRules
-	sure  bool // by more than the name of the span (P13)
+	rank  int // of the rules, those of the callee before those of the operation: lower ones tell more
 
 	// Number of the peer among those of some symbols, where no split tells it from others.
 	in     *symbols
@@ -69,7 +69,7 @@ func (t *traced) meet(from string, span, server int32) *meeting {
 func (f *facts) meet(from string, server *ingest.Span) (m meeting) {
 	m.to, m.rules = peerOf(f, server)
 	m.to.caller = from
-	m.sure = m.rules.callee != "P13"
+	m.rank = rankOf(calleeRules, m.rules.callee)*len(operationRules) + rankOf(operationRules, m.rules.operation)
 	if m.rules.callee == "P2" {
 		alone, _ := peerOf(f, nil)
 		m.alone = [2]string{alone.callee, alone.operation}
@@ -77,4 +77,9 @@ func (f *facts) meet(from string, server *ingest.Span) (m meeting) {
 	m.nameable = slices.Contains(byAddress, m.rules.callee)
 	m.protocol = m.rules.speaks(m.to.operation)
 	return m
+}
+
+// rankOf is the place of a rule among those of its kind; -1: it is the user's, which come first.
+func rankOf(rules []peerRule, id string) int {
+	return slices.IndexFunc(rules, func(r peerRule) bool { return r.id == id })
 }

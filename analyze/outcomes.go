@@ -95,20 +95,35 @@ func outcome(id string, order int, says outcomeSays, source string, when sign) r
 	return rule[outcomeSays]{id: id, priority: byOutcome, order: order, source: source, when: when, says: says}
 }
 
+// neverConnected is what grpc-go says of a call that its deadline found without a connection.
+const neverConnected = "latest balancer error: connection error"
+
 func codeRules() []rule[outcomeSays] {
 	const rpc = "semantic-conventions docs/rpc/grpc.md"
 	code := func(id string, kinds kindSet, says outcomeSays, codes ...string) []rule[outcomeSays] {
 		return forValues(outcome(id, inCode, says, rpc, sign{kinds: kinds}), rpcCodeKey, codes...)
 	}
-	refused := outcome("T9", inOtherCode, saysRefused, "net.OpError in the status of grpc-go",
-		sign{kinds: callerKinds, has: []attrIs{{key: rpcCodeKey, is: "*"}}, text: "connection refused"})
+	refused := func(source, text string) rule[outcomeSays] {
+		return outcome("T9", inOtherCode, saysRefused, source, sign{kinds: callerKinds, has: []attrIs{{key: rpcCodeKey, is: "*"}}, text: text})
+	}
+	// A call that waits until it is connected says so beside its deadline.
+	unconnected := func(source, text string) rule[outcomeSays] {
+		return outcome("G8", inCode, saysConnectTimeout, source, sign{has: []attrIs{{key: rpcCodeKey, is: "DEADLINE_EXCEEDED"}}, text: text})
+	}
 	bad := outcome("G12", inOtherCode, saysFailure, rpc, sign{kinds: callerKinds, has: []attrIs{{key: rpcCodeKey, is: "*"}}})
 	return slices.Concat(
+		[]rule[outcomeSays]{
+			unconnected("grpc-go picker_wrapper.go", neverConnected),
+			unconnected("grpc-js load-balancing-call.ts", "waiting for lb pick"),
+		},
 		code("T1", 0, saysReadTimeout, "DEADLINE_EXCEEDED"),
 		code("T2", 0, saysCancelled, "CANCELLED"),
 		code("G12", callerKinds, saysOK, "OK"),
 		code("G12", callerKinds, saysNoData, "NOT_FOUND"),
-		[]rule[outcomeSays]{refused},
+		[]rule[outcomeSays]{
+			refused("net.OpError in the status of grpc-go", "connection refused"),
+			refused("Node net, in what grpc-js says", "econnrefused"),
+		},
 		code("G12", entryKinds, saysFailure, "UNKNOWN", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"),
 		[]rule[outcomeSays]{bad},
 		[]rule[outcomeSays]{outcome("T21b", inCode, saysMaybeTimeout, "seen in a probe of grpc-go", // by the parent's end or a known deadline
@@ -131,8 +146,13 @@ var errorClasses = []struct {
 	{"T8", saysConnectTimeout, "Go net/http", []string{"*http.tlsHandshakeTimeoutError"}},
 	{"T10", saysReadTimeout, "opentelemetry-js-contrib instrumentation-http/utils.ts", []string{"ECONNABORTED", "ETIMEDOUT", "ESOCKETTIMEDOUT"}},
 	{"T10", saysCancelled, "opentelemetry-js-contrib instrumentation-http/utils.ts", []string{"ABORT_ERR", "AbortError"}},
+	{"T10", saysCancelled, "axios lib/cancel/CanceledError.js", []string{"ERR_CANCELED", "CanceledError"}},
 	{"T10", saysRefused, "opentelemetry-js-contrib instrumentation-http/utils.ts", []string{"ECONNREFUSED"}},
 	{"T10", saysConnectError, "opentelemetry-js-contrib instrumentation-http/utils.ts", []string{"ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"}},
+	{"T10", saysConnectError, "Node tls, X.509 certificate error codes", []string{"DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN",
+		"UNABLE_TO_*", "CERT_*", "ERR_TLS_CERT_ALTNAME_INVALID"}},
+	{"T9", saysConnectError, "Go crypto/tls", []string{"*tls.CertificateVerificationError"}},
+	{"T14", saysConnectError, "Java javax.net.ssl", []string{"javax.net.ssl.SSLHandshakeException"}},
 	{"T11", saysConnectTimeout, "opentelemetry-js-contrib undici.ts", []string{"UND_ERR_CONNECT_TIMEOUT"}},
 	{"T11", saysReadTimeout, "opentelemetry-js-contrib undici.ts", []string{"UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"}},
 	{"T12", saysReadTimeout, "opentelemetry-js-contrib xhr.ts", []string{"timeout"}},
@@ -252,8 +272,7 @@ func textRules() []rule[outcomeSays] {
 		text("G11", saysCancelled, "grpc-java RetriableStream.java", 0, "stream thrown away because retriablestream committed"),
 		text("T23", saysUpstream, "cashapp/misk", callerKinds, "deadline exceeded: queued for too long"),
 		text("T23", saysReadTimeout, "cashapp/misk", entryKinds, "deadline exceeded: queued for too long"),
-		// A wait-for-ready call that never got a connection says so beside its deadline.
-		text("G8", saysConnectTimeout, "grpc-go picker_wrapper.go", 0, "latest balancer error: connection error"),
+		text("G8", saysConnectTimeout, "grpc-go picker_wrapper.go", 0, neverConnected),
 		text("T3", saysReadTimeout, "Go context", 0, "context deadline exceeded"),
 		text("T5", saysCancelled, "Go context", 0, "context canceled"),
 		text("T7", saysReadTimeout, http, 0, "net/http: timeout awaiting response headers"),
@@ -262,6 +281,15 @@ func textRules() []rule[outcomeSays] {
 		text("T9", saysConnectTimeout, net, 0, "dial tcp*i/o timeout"),
 		text("T9", saysReadTimeout, net, 0, "read tcp*i/o timeout"),
 		text("T9", saysConnectError, net, 0, "dial tcp", "no such host"),
+		text("T9", saysRefused, "Node net", 0, "connect econnrefused"),
+		text("T24", saysPoolTimeout, "redis/go-redis internal/pool/pool.go", callerKinds, "redis: connection pool timeout"),
+		text("T24", saysPoolTimeout, "brianc/node-postgres pg-pool/index.js", callerKinds, "timeout exceeded when trying to connect"),
+		text("T24", saysReadTimeout, "brianc/node-postgres pg/lib/client.js", callerKinds, "query read timeout"),
+		text("T24", saysReadTimeout, "sidorares/node-mysql2 lib/commands/query.js", callerKinds, "query inactivity timeout"),
+		text("T24", saysReadTimeout, "redis/ioredis lib/Command.ts", callerKinds, "command timed out"),
+		text("T24", saysUpstream, "PostgreSQL src/backend/tcop/postgres.c", callerKinds, // its server gave up, and answered
+			"canceling statement due to statement timeout", "canceling statement due to lock timeout"),
+		text("T24", saysCancelled, "PostgreSQL src/backend/tcop/postgres.c", callerKinds, "canceling statement due to user request"),
 		text("T16", saysMaybeTimeout, "opentelemetry-dotnet-contrib HttpHandlerDiagnosticListener.cs", 0, "task canceled"),
 	)
 	list = append(list, text("F4", saysReadTimeout, "failsafe-go", 0, "timeout exceeded")...)

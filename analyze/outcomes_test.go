@@ -34,6 +34,10 @@ func TestOutcomes(t *testing.T) {
 		{"G12", entry("a.B/C", "rpc.grpc.status_code=13", "!"), verdict{}, saysFailure},
 		{"", entry("a.B/C", "rpc.grpc.status_code=3"), verdict{}, saysOK},
 		{"T9", client("a.B/C", "rpc.grpc.status_code=14", "!connection error: dial tcp 127.0.0.1:1: connect: connection refused"), verdict{}, saysRefused},
+		{"T9", client("grpc.a.B/C", "rpc.grpc.status_code=14", "!", "grpc.error_message=14 UNAVAILABLE: No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1. Resolution note: "), verdict{}, saysRefused}, // grpc-js
+		{"G8", client("grpc.a.B/C", "rpc.grpc.status_code=4", "!", "grpc.error_message=4 DEADLINE_EXCEEDED: Deadline exceeded after 0.106s,metadata filters: 0.001s,wait_for_ready,Waiting for LB pick"), verdict{}, saysConnectTimeout},
+		{"T1", client("grpc.a.B/C", "rpc.grpc.status_code=4", "!", "grpc.error_message=4 DEADLINE_EXCEEDED: Deadline exceeded after 0.080s,LB pick: 0.001s,remote_addr=127.0.0.1:18090"), verdict{}, saysReadTimeout},
+		{"G8", client("a.B/C", "rpc.response.status_code=DEADLINE_EXCEEDED", `!context deadline exceeded while waiting for connections to become ready: latest balancer error: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"`), verdict{}, saysConnectTimeout},
 		{"spec", client("a.B/C", "rpc.grpc.status_code=0", "!broken"), verdict{}, saysFailure}, // N7
 		{"T21b", inner("Attempt.a.B.C", "!stream terminated by RST_STREAM with error code: CANCEL"), verdict{}, saysMaybeTimeout},
 		{"T21b", inner("Attempt.a.B.C", "!stream terminated by RST_STREAM with error code: CANCEL"), timedOutClient, saysReadTimeout},
@@ -57,6 +61,9 @@ func TestOutcomes(t *testing.T) {
 		{"T10", client("GET", "error.type=Error", "!", "exception.type=ECONNREFUSED"), verdict{}, saysRefused},
 		{"T10", client("GET", "error.type=AbortError", "!"), verdict{}, saysCancelled},
 		{"T10", client("GET", "error.type=Error", "!", "exception.type=ETIMEDOUT", "exception.message=connect ETIMEDOUT 192.0.2.1:80"), verdict{}, saysConnectTimeout},
+		{"T10", client("GET", "error.type=CanceledError", "!canceled", "exception.type=ERR_CANCELED"), verdict{}, saysCancelled}, // axios, AbortController.abort()
+		{"T10", client("GET", "error.type=Error", "!self-signed certificate", "exception.type=DEPTH_ZERO_SELF_SIGNED_CERT"), verdict{}, saysConnectError},
+		{"T9", get("error.type=*tls.CertificateVerificationError", "!tls: failed to verify certificate: x509: certificate signed by unknown authority"), verdict{}, saysConnectError},
 		{"T13", client("GET", "error.type=TimeoutError", "!", "exception.type=ETIMEDOUT"), verdict{}, saysReadTimeout}, // got
 		{"T11", client("GET", "error.type=UND_ERR_CONNECT_TIMEOUT", "!"), verdict{}, saysConnectTimeout},
 		{"T11", client("GET", "error.type=UND_ERR_HEADERS_TIMEOUT", "!"), verdict{}, saysReadTimeout},
@@ -118,6 +125,15 @@ func TestOutcomes(t *testing.T) {
 		{"T23", entry("GET /", "srv/request_deadline_rejected=true"), verdict{}, saysReadTimeout},
 		{"T23", client("external", "http.response.header.x-yataxi-deadline-expired=1", "http.status_code=498"), verdict{}, saysUpstream},
 		{"T23", entry("GET /", "!deadline exceeded: queued for too long"), verdict{}, saysReadTimeout},
+		{"T24", client("get", "db.system=redis", "!redis: connection pool timeout"), verdict{}, saysPoolTimeout},
+		{"T24", client("pg-pool.connect", "db.system.name=postgresql", "!timeout exceeded when trying to connect"), verdict{}, saysPoolTimeout},
+		{"T24", client("pg.query:SELECT", "db.system.name=postgresql", "!Query read timeout"), verdict{}, saysReadTimeout},
+		{"T24", client("select", "db.system.name=mysql", "!Query inactivity timeout"), verdict{}, saysReadTimeout},
+		{"T24", client("blpop", "db.system.name=redis", "!Command timed out"), verdict{}, saysReadTimeout},
+		{"T24", client("pg.query:SELECT", "db.system.name=postgresql", "!canceling statement due to statement timeout"), verdict{}, saysUpstream},
+		{"T24", client("sql.conn.exec", "db.system.name=postgresql", "!", "exception.type=*pgconn.PgError", "exception.message=ERROR: canceling statement due to statement timeout (SQLSTATE 57014)"), verdict{}, saysUpstream},
+		{"T24", client("SELECT", "db.system.name=postgresql", "!ERROR: canceling statement due to user request (SQLSTATE 57014)"), verdict{}, saysCancelled},
+		{"T9", client("pg-pool.connect", "db.system.name=postgresql", "!connect ECONNREFUSED 127.0.0.1:1"), verdict{}, saysRefused},
 		{"D8", client("call", "@finagle_timeout_ms@90ms"), verdict{}, saysReadTimeout},
 		{"D9", client("external", "cancelled_by_deadline=1", "propagated_timeout_ms=20"), verdict{}, saysReadTimeout},
 		{"D9", client("external", "cancelled_by_deadline=1", "propagated_timeout_ms=0"), verdict{}, saysSkipped},

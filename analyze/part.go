@@ -45,10 +45,20 @@ const (
 	isHidden                     // not recorded
 )
 
+// A phasePlace says where the span of a phase lies that has no call above it.
+type phasePlace uint8
+
+const (
+	inCall  phasePlace = iota // beside the span of its call, mostly within its time
+	ahead                     // it ends as that span begins
+	inStead                   // ahead; and where it failed, it is all there is of the call
+)
+
 // partSays is what a rule says about the part of a span.
 type partSays struct {
 	part    part
 	backoff backoffPlace // of an attempt or a retry scope
+	place   phasePlace   // of a phase
 }
 
 // A countKind says what a number of attempts counts.
@@ -81,6 +91,10 @@ type phaseSays struct {
 	last     bool // from is the last of its events, not the first
 	each     bool // every event of from begins a phase, which ends at the next one of to
 	clock    bool // from and to are attributes
+	// where, given with each, is what the event that ends the phase says of itself; with not,
+	// what it must not say.
+	where attrIs
+	not   bool
 	// length, where given, is an attribute of the event (or, without from, of the
 	// span) with the length of the phase, in unit. Without from and with loose the
 	// place of the phase within the span is not known.

@@ -30,6 +30,13 @@ func phaseNameRules() []rule[partSays] {
 	phase := func(id string, p part, source string, kinds kindSet, names ...string) []rule[partSays] {
 		return forNames(rule[partSays]{id: id, priority: byPhaseName, source: source, when: sign{kinds: kinds}, says: partSays{part: p}}, names...)
 	}
+	// Drivers of databases connect before the span of a query begins, and beside it.
+	first := func(place phasePlace, rules []rule[partSays]) []rule[partSays] {
+		for i := range rules {
+			rules[i].says.place = place
+		}
+		return rules
+	}
 	const (
 		httptrace = "opentelemetry-go-contrib otelhttptrace/clienttrace.go"
 		dotnet    = "semantic-conventions docs/dotnet/dotnet-network-traces.md"
@@ -64,20 +71,23 @@ func phaseNameRules() []rule[partSays] {
 		phase("C19", tlsPart, nodeNet, ownKind, "tls.connect"),
 		phase("C20", tcpPart, nodeNet, ownKind, "ipc.connect"),
 		phase("C21", dnsPart, "opentelemetry-js-contrib instrumentation-dns", innerKinds, "dns.lookup", "dns.*/lookup"),
-		phase("C24", poolPart, "exaring/otelpgx tracer.go", innerKinds, "pool.acquire"),
-		phase("C26", connectPart, otelsql, innerKinds, "sql.connector.connect"),
-		phase("C27", connectPart, otelsql, innerKinds, "sql.conn.reset_session", "sql.conn.ping", "sql.conn.begin_tx"),
-		phase("C28", poolPart, "opentelemetry-js-contrib instrumentation-pg", innerKinds, "pg-pool.connect"),
-		phase("C29", connectPart, "opentelemetry-js-contrib instrumentation-pg", innerKinds, "pg.connect"),
-		phase("C30", poolPart, "opentelemetry-js-contrib instrumentation-generic-pool", innerKinds, "generic-pool.acquire"),
-		phase("C31", connectPart, "opentelemetry-js-contrib instrumentation-redis; go-redis extra/redisotel", innerKinds, "redis-connect", "redis.dial"),
-		phase("C32", poolPart, oracle, innerKinds, "oracledb.Pool.getConnection"),
-		phase("C32", connectPart, oracle, innerKinds, "oracledb.getConnection", "oracledb.ProtocolMessage",
+		first(inStead, phase("C24", poolPart, "exaring/otelpgx tracer.go", innerKinds, "pool.acquire")),
+		first(inStead, phase("C26", connectPart, otelsql, innerKinds, "sql.connector.connect")),
+		first(ahead, phase("C27", connectPart, otelsql, innerKinds, "sql.conn.reset_session")), // where it fails, database/sql connects anew
+		first(inStead, phase("C27", connectPart, otelsql, innerKinds, "sql.conn.ping", "sql.conn.begin_tx")),
+		first(inStead, phase("C28", poolPart, "opentelemetry-js-contrib instrumentation-pg", innerKinds, "pg-pool.connect")),
+		first(inStead, phase("C29", connectPart, "opentelemetry-js-contrib instrumentation-pg", innerKinds, "pg.connect")),
+		first(inStead, phase("C30", poolPart, "opentelemetry-js-contrib instrumentation-generic-pool", innerKinds, "generic-pool.acquire")),
+		first(inStead, phase("C31", connectPart, "opentelemetry-js-contrib instrumentation-redis", innerKinds, "redis-connect")),
+		phase("C31", connectPart, "go-redis extra/redisotel", innerKinds, "redis.dial"),
+		first(inStead, phase("C32", poolPart, oracle, innerKinds, "oracledb.Pool.getConnection")),
+		first(inStead, phase("C32", connectPart, oracle, innerKinds, "oracledb.getConnection")),
+		phase("C32", connectPart, oracle, innerKinds, "oracledb.ProtocolMessage",
 			"oracledb.DataTypeMessage", "oracledb.AuthMessage", "oracledb.FastAuthMessage"),
 		[]rule[partSays]{
-			{id: "C33", priority: byPhaseName, source: "opentelemetry-java-instrumentation jdbc", says: partSays{part: poolPart},
+			{id: "C33", priority: byPhaseName, source: "opentelemetry-java-instrumentation jdbc", says: partSays{part: poolPart, place: inStead},
 				when: sign{kinds: ownKind, name: "*.getConnection", has: []attrIs{{key: "db.system.name"}}}},
-			{id: "C33", priority: byPhaseName, source: "opentelemetry-java-instrumentation jdbc", says: partSays{part: poolPart},
+			{id: "C33", priority: byPhaseName, source: "opentelemetry-java-instrumentation jdbc", says: partSays{part: poolPart, place: inStead},
 				when: sign{kinds: ownKind, name: "*.getConnection", scope: jdbcScope}},
 		},
 		phase("C35", dnsPart, "Kong/kong instrumentation.lua", innerKinds, "kong.dns"),
@@ -87,7 +97,7 @@ func phaseNameRules() []rule[partSays] {
 			{id: "C39", priority: byPhaseName, source: "opentelemetry-ebpf-instrumentation pkg/export/otel/traces.go", says: partSays{part: ownPart},
 				when: sign{kinds: ownKind, name: "processing", under: []part{entryPart}}},
 		},
-		phase("C40", poolPart, "DataDog/dd-trace-js#8914, #8915", innerKinds, "pg.pool.acquire"),
+		first(inStead, phase("C40", poolPart, "DataDog/dd-trace-js#8914, #8915", innerKinds, "pg.pool.acquire")),
 		[]rule[partSays]{
 			{id: "C43", priority: byPhaseName, source: "grpc-java OpenTelemetryTracingModule.java", says: partSays{part: connectPart},
 				when: sign{kinds: ownKind, name: "Attempt Delay", has: []attrIs{{key: "grpc.delay_type"}}}},
@@ -112,11 +122,11 @@ func phaseHintRules() []rule[partSays] {
 			when: sign{kinds: clientKind, name: "CONNECT", state: errorStatus, lacks: append([]string{"db.system.name"}, notACall...)}},
 		{id: "C17", priority: byPhaseHint, order: 2, source: "opentelemetry-java-instrumentation NettySslRequest.java", says: partSays{part: tlsPart},
 			when: sign{kinds: innerKinds, name: "SSL handshake", lacks: notACall}},
-		{id: "C25", priority: byPhaseHint, order: 1, source: "exaring/otelpgx tracer.go", says: partSays{part: connectPart},
+		{id: "C25", priority: byPhaseHint, order: 1, source: "exaring/otelpgx tracer.go", says: partSays{part: connectPart, place: inStead},
 			when: sign{kinds: innerKinds, name: "connect", scope: otelpgxScope, lacks: notACall}},
 		{id: "C31", priority: byPhaseHint, order: 2, source: "opentelemetry-js-contrib instrumentation-ioredis", says: partSays{part: connectPart},
 			when: sign{kinds: clientKind, name: "connect", has: []attrIs{{key: "db.query.text", is: "connect"}}, lacks: []string{"http.request.method"}}},
-		{id: "C34", priority: byPhaseHint, order: 2, source: "opentelemetry-python-contrib sqlalchemy/engine.py; opentelemetry-ruby-contrib pg", says: partSays{part: connectPart},
+		{id: "C34", priority: byPhaseHint, order: 2, source: "opentelemetry-python-contrib sqlalchemy/engine.py; opentelemetry-ruby-contrib pg", says: partSays{part: connectPart, place: inStead},
 			when: sign{kinds: clientKind, name: "connect", has: []attrIs{{key: "db.system.name"}}, lacks: notACall}},
 		{id: "C22", priority: byPhaseHint, order: 2, source: "opentelemetry-ruby-contrib net_http, excon", says: partSays{part: connectPart},
 			when: sign{kinds: ownKind, name: "connect", scope: rubyScope, has: []attrIs{{key: "server.address"}}, lacks: notACall}},

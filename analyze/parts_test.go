@@ -211,6 +211,8 @@ func TestPhases(t *testing.T) {
 			"@http.connect.192.0.2.1:80.start@4ms", "@http.connect.192.0.2.2:80.start@5ms", "@http.connect.192.0.2.1:80.done@9ms",
 			"@http.connect.192.0.2.2:80.done@7ms", "@http.getconn.done@9ms"),
 			"DNS 2-4; TCP 4-9; TCP 5-7; connect 1-9"},
+		{"C8", client("HTTP GET", "@http.getconn.start@1ms", "@http.getconn.done@9ms", "of event http.conn.reused=True"), "pool wait 1-9"},
+		{"C8", client("HTTP GET", "@http.getconn.start@1ms", "@http.getconn.done@9ms", "of event http.conn.reused=False"), "connect 1-9"},
 		{"C8", client("HTTP GET", "@http.tls.start@1ms", "@http.tls.done@3ms", "@http.send.start@4ms", "@http.send.done@5ms", "@http.receive.start@8ms", "@http.receive.done@9ms"),
 			"TLS 1-3; receive 8-9; send 4-5"},
 		{"C36", client("HTTP GET", "@fetchStart@0ms", "@domainLookupStart@2ms", "@domainLookupEnd@5ms", "@connectStart@5ms", "@secureConnectionStart@8ms",

@@ -32,12 +32,16 @@ var calleeRules = []peerRule{
 		}
 		return name
 	}},
-	{"P5", "messaging system and destination", []string{"messaging.system", "messaging.destination.name", "messaging.destination.template"}, func(f *facts, _ *ingest.Span) string {
+	{"P5", "messaging system and destination; of RabbitMQ's default exchange, which has no name, the queue", []string{"messaging.system",
+		"messaging.destination.name", "messaging.destination.template", "messaging.rabbitmq.destination.routing_key"}, func(f *facts, _ *ingest.Span) string {
 		if topic := f.get("messaging.destination.template"); topic != "" {
 			return join(f.get("messaging.system"), topic)
 		}
 		if topic := f.get("messaging.destination.name"); topic != "" {
 			return join(f.get("messaging.system"), topic)
+		}
+		if queue := f.get("messaging.rabbitmq.destination.routing_key"); queue != "" && !strings.HasPrefix(queue, "amq.") { // amq.: made up by the server, one for each client
+			return join(f.get("messaging.system"), queue)
 		}
 		return ""
 	}},
@@ -54,11 +58,11 @@ var calleeRules = []peerRule{
 		}
 		return join(system, f.get("db.namespace"), f.address())
 	}},
-	{"P7", "RPC service of AWS, with cloud.region", []string{"rpc.system.name", "rpc.service", "cloud.region"}, func(f *facts, _ *ingest.Span) string {
+	{"P7", "RPC service of AWS, with cloud.region", []string{"rpc.system.name", "rpc.service", "rpc.method", "cloud.region"}, func(f *facts, _ *ingest.Span) string {
 		if f.get("rpc.system.name") != "aws-api" && !anyGlob(awsScope, f.span.Scope) {
 			return ""
 		}
-		if service := f.get("rpc.service"); service != "" {
+		if service := f.rpcService(); service != "" {
 			return join(service, f.get("cloud.region"))
 		}
 		return ""
@@ -73,11 +77,7 @@ var calleeRules = []peerRule{
 		return envoyCluster(f.get("upstream_cluster.name"), f.span.Resource.Service)
 	}},
 	{"P10", "RPC service, or cut from the name of a gRPC span", []string{"rpc.service", "rpc.method"}, func(f *facts, _ *ingest.Span) string {
-		method := f.rpcMethod()
-		if at := strings.LastIndexByte(method, '/'); at > 0 {
-			return method[:at]
-		}
-		return f.get("rpc.service")
+		return f.rpcService()
 	}},
 	{"P11", "address or host", []string{"server.address", "server.port", "http.host", "url.full", "client.name", "peer.hostname"}, func(f *facts, _ *ingest.Span) string {
 		return f.address()
@@ -185,6 +185,15 @@ func (f *facts) rpcMethod() string {
 		}
 	}
 	return ""
+}
+
+// rpcService is the service of the RPC method (N6).
+func (f *facts) rpcService() string {
+	method := f.rpcMethod()
+	if at := strings.LastIndexByte(method, '/'); at > 0 {
+		return method[:at]
+	}
+	return f.get("rpc.service")
 }
 
 // httpMethod is the HTTP method; Spring calls it method.

@@ -76,6 +76,9 @@ func TestPeers(t *testing.T) {
 		{producer("messaging.system=kafka"), cart, "cart", "orders publish", "P2 P27"},
 		{client("SELECT", "db.system=postgresql", "db.name=shop", "server.address=pg", "server.port=5432", "db.operation=SELECT", "db.sql.table=carts"), nil, "postgresql shop pg:5432", "SELECT carts", "P6 P24"},
 		{client("S3.ListBuckets", "rpc.system=aws-api", "rpc.service=S3", "cloud.region=eu-west-1", "rpc.method=ListBuckets"), nil, "S3 eu-west-1", "S3/ListBuckets", "P7 P20"},
+		{client("publish <default>", "messaging.system=rabbitmq", "messaging.destination=", "messaging.rabbitmq.routing_key=orders"), nil, "rabbitmq orders", "publish <default>", "P5 P27"}, // amqplib
+		{client("publish <default>", "messaging.system=rabbitmq", "messaging.rabbitmq.routing_key=amq.gen-JzTY20BRgKO"), nil, "publish <default>", "publish <default>", "P13 P27"},
+		{client("S3.ListBuckets", "rpc.system.name=aws-api", "rpc.method=S3/ListBuckets", "aws.region=eu-west-1"), nil, "S3 eu-west-1", "S3/ListBuckets", "P7 P20"}, // otelaws 0.72
 		{client("Blob.Get", "az.namespace=Microsoft.Storage", "server.address=blobs.example"), nil, "Microsoft.Storage blobs.example", "Blob.Get", "P8 P27"},
 		{client("Storage.GetObject", "gcp.client.service=storage"), nil, "storage", "Storage.GetObject", "P8 P27"},
 		{client("router x egress", "upstream_cluster=outbound|8080|v1|cart.shop.svc.cluster.local", "http.method=GET"), nil, "cart.shop.svc.cluster.local", "GET", "P9 P26"},

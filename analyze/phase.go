@@ -152,7 +152,7 @@ func (t *traced) findPhases() {
 		s := &t.Spans[i]
 		if p := t.seen[i].part; p.phase() && t.unit[i] >= 0 && s.Defect == 0 {
 			if a := t.attemptFor(int32(i)); a >= 0 {
-				t.addSpan(add, a, int32(i))
+				add(a, p, s.Start, s.End, t.seen[i].rule.part)
 			}
 		}
 		for _, l := range s.Links {
@@ -168,21 +168,26 @@ func (t *traced) findPhases() {
 	if len(t.stray) > 0 {
 		tries = t.triesOf()
 	}
+	followed := t.followed()
 	for _, i := range t.stray { // parents first
 		if t.Spans[i].Defect != 0 || t.seen[i].part == queuePart {
 			continue
 		}
 		a := int32(-1)
-		if p := t.Spans[i].Parent; p >= 0 && t.seen[p].part.phase() { // inside another: what that belongs to
+		switch p := t.Spans[i].Parent; {
+		case p >= 0 && t.seen[p].part.phase() && t.attempt[p] >= 0: // inside another: what that belongs to
 			a = t.attempt[p]
-		}
-		if a < 0 {
+		case p >= 0 && t.seen[i].place != inCall:
+			if k, ok := followed[i]; ok {
+				a = k
+			}
+		default:
 			a = t.besideStray(i, tries[t.Spans[i].Resource])
 		}
 		if a < 0 {
 			continue
 		}
-		t.addSpan(add, a, i)
+		add(a, t.seen[i].part, t.Spans[i].Start, t.Spans[i].End, t.seen[i].rule.part)
 		try := &t.attempts[a]
 		try.start = min(try.start, t.Spans[i].Start)
 		t.attempt[i] = a
@@ -222,32 +227,63 @@ func (t *traced) attemptFor(i int32) int32 {
 	return t.attempt[tries[len(tries)-1]]
 }
 
-// addSpan adds a phase span, less the phases inside it. What is left of Go's
-// http.getconn besides looking up, connecting and the handshake is waiting for
-// the pool.
-func (t *traced) addSpan(add func(int32, part, time.Duration, time.Duration, string), a, i int32) {
-	s := &t.Spans[i]
-	kind, rule := t.seen[i].part, t.seen[i].rule.part
-	var inside []interval
-	for _, k := range t.forest.children(i) {
-		if c := &t.Spans[k]; t.seen[k].part.phase() && c.Defect == 0 {
-			inside = append(inside, interval{max(c.Start, s.Start), min(c.End, s.End)})
+// followed finds the attempts that phases ahead of them belong to, by span: under one parent a
+// phase ends as the attempt begins, or as the next phase of that attempt does, which is another
+// one. Each begins after one of them.
+func (t *traced) followed() map[int32]int32 {
+	type next struct {
+		span, attempt int32 // attempt -1: a phase that is not known to belong to one
+		taken         bool
+	}
+	var phases []int32
+	under := map[int32][]next{} // what begins there, by parent
+	for _, i := range t.stray {
+		if s := &t.Spans[i]; t.seen[i].place != inCall && s.Parent >= 0 && s.Defect == 0 {
+			phases = append(phases, i)
+			under[s.Parent] = append(under[s.Parent], next{i, -1, false})
 		}
 	}
-	if kind == connectPart && len(inside) > 0 && s.Name == "http.getconn" {
-		kind = poolPart
+	if len(phases) == 0 {
+		return nil
 	}
-	at := s.Start
-	slices.SortFunc(inside, func(a, b interval) int { return cmp.Compare(a.low, b.low) })
-	for _, in := range inside {
-		if in.low > at {
-			add(a, kind, at, in.low, rule)
+	for k := range t.attempts {
+		at := t.attempts[k].at
+		if list, ok := under[t.Spans[at].Parent]; ok {
+			under[t.Spans[at].Parent] = append(list, next{at, int32(k), false})
 		}
-		at = max(at, in.high)
 	}
-	if s.End > at || len(inside) == 0 {
-		add(a, kind, at, s.End, rule)
+	for _, list := range under {
+		slices.SortFunc(list, func(a, b next) int { return cmp.Compare(a.span, b.span) }) // spans are by start
 	}
+	// From the end, so that what a phase leads to is known before it.
+	slices.SortFunc(phases, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(t.Spans[b].End, t.Spans[a].End), cmp.Compare(b, a))
+	})
+	of := map[int32]int32{}
+	for _, i := range phases {
+		s, list := &t.Spans[i], under[t.Spans[i].Parent]
+		from := s.End - t.emitters[i].grain()
+		first := sort.Search(len(list), func(k int) bool { return t.Spans[list[k].span].Start >= from })
+		for k := first; k < len(list) && t.Spans[list[k].span].Start <= s.End+raceTolerance; k++ {
+			n := &list[k]
+			if a, ok := of[n.span]; ok {
+				n.attempt = a
+			}
+			if n.taken || n.attempt < 0 || t.Spans[n.span].Name == s.Name || t.otherHost(i, n.span) {
+				continue
+			}
+			n.taken, of[i] = true, n.attempt
+			break
+		}
+	}
+	return of
+}
+
+// otherHost reports whether two spans name different hosts.
+func (t *traced) otherHost(i, k int32) bool {
+	f, g := t.fact(i), t.fact(k)
+	a, b := f.host(), g.host()
+	return a != "" && b != "" && a != b
 }
 
 // A tryList is the attempts of one resource by start; reach is the latest end of
@@ -314,26 +350,83 @@ func (t *traced) besideStray(i int32, of *tryList) int32 {
 	return found
 }
 
-// settle cuts the phases of an attempt to it and joins what overlaps within a part.
+// innermost lists the parts that are phases. Each holds those before it where it overlaps
+// them: connecting that is not told apart holds the handshake, which may hold connecting, and
+// that looking up; waiting for the pool holds all of them. The rest stand beside each other.
+var innermost = [...]part{dnsPart, tcpPart, tlsPart, resolvePart, connectPart, pickPart, poolPart,
+	sendPart, waitPart, receivePart, backoffPart}
+
+// settle cuts the phases of an attempt to it, joins what overlaps within a part, and takes
+// what lies inside a phase of connecting off it: they sum up to what connecting took.
 func settle(list []phaseInterval, start, end time.Duration) []phaseInterval {
-	slices.SortStableFunc(list, func(a, b phaseInterval) int {
+	byStart := func(a, b phaseInterval) int {
 		return cmp.Or(cmp.Compare(a.low, b.low), cmp.Compare(a.part, b.part), cmp.Compare(a.high, b.high))
-	})
-	var out []phaseInterval
-	last := map[part]int{}
-	for _, p := range list {
-		p.low, p.high = max(p.low, start), min(p.high, end)
-		if p.high < p.low {
-			continue
-		}
-		if k, ok := last[p.part]; ok && p.low <= out[k].high {
-			out[k].high = max(out[k].high, p.high)
-			continue
-		}
-		last[p.part] = len(out)
-		out = append(out, p)
 	}
+	slices.SortStableFunc(list, byStart)
+	var out, inside []phaseInterval
+	for _, kind := range innermost {
+		first := len(inside)
+		for _, p := range list {
+			p.low, p.high = max(p.low, start), min(p.high, end)
+			if p.part != kind || p.high < p.low {
+				continue
+			}
+			if n := len(inside); n > first && p.low <= inside[n-1].high {
+				inside[n-1].high = max(inside[n-1].high, p.high)
+				continue
+			}
+			inside = append(inside, p)
+		}
+		if !kind.connecting() {
+			out = append(out, inside[first:]...)
+			inside = inside[:first]
+			continue
+		}
+		for _, p := range inside[first:] {
+			out = p.without(inside[:first], out)
+		}
+		inside = covered(inside)
+	}
+	slices.SortStableFunc(out, byStart)
 	return out
+}
+
+// without adds what is left of a phase beside others, which are disjoint and by start.
+func (p phaseInterval) without(others, to []phaseInterval) []phaseInterval {
+	k := sort.Search(len(others), func(k int) bool { return others[k].high > p.low })
+	if k < len(others) && others[k].low < p.high && p.waits() {
+		p.part = poolPart
+	}
+	for ; k < len(others) && others[k].low < p.high; k++ {
+		if before := p; others[k].low > p.low {
+			before.high = others[k].low
+			to = append(to, before)
+		}
+		if p.low = others[k].high; p.low >= p.high {
+			return to
+		}
+	}
+	return append(to, p)
+}
+
+// waits reports whether what is left of a phase, beside others inside it, is waiting for the
+// pool: Go's http.getconn is both (C1, C8).
+func (p *phaseInterval) waits() bool {
+	return p.part == connectPart && (p.rule == "C1" || p.rule == "C8")
+}
+
+// covered sorts phases by start and joins those that overlap, whatever their part.
+func covered(list []phaseInterval) []phaseInterval {
+	slices.SortFunc(list, func(a, b phaseInterval) int { return cmp.Compare(a.low, b.low) })
+	joined := list[:0]
+	for _, p := range list {
+		if n := len(joined); n > 0 && p.low <= joined[n-1].high {
+			joined[n-1].high = max(joined[n-1].high, p.high)
+			continue
+		}
+		joined = append(joined, p)
+	}
+	return joined
 }
 
 // refine adds what follows from the phases: waiting is what lies between the
@@ -357,17 +450,14 @@ func (t *traced) refine(a *attempt) {
 	if !waits && sent >= 0 && received > sent {
 		a.phases.intervals = settle(append(a.phases.intervals, phaseInterval{waitPart, interval{sent, received}, "C7"}), a.start, a.end)
 	}
-	if a.outcome != ReadTimeout {
+	if a.outcome != ReadTimeout || sent >= 0 { // sent: the request was on its way
 		return
 	}
-	for _, p := range a.phases.intervals {
-		if p.high >= a.end-raceTolerance && p.part.connecting() {
-			if a.outcome = ConnectTimeout; p.part == poolPart {
-				a.outcome = PoolTimeout
-			}
-		}
-	}
-	if sent >= 0 {
-		a.outcome = ReadTimeout // the request was on its way
+	ran := func(p phaseInterval) bool { return p.high >= a.end-raceTolerance && p.part.connecting() }
+	switch {
+	case slices.ContainsFunc(a.phases.intervals, func(p phaseInterval) bool { return ran(p) && p.part != poolPart }):
+		a.outcome = ConnectTimeout
+	case slices.ContainsFunc(a.phases.intervals, ran):
+		a.outcome = PoolTimeout
 	}
 }

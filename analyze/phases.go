@@ -63,8 +63,14 @@ func phaseRules() []rule[phaseSays] {
 	resolved := []string{"Delayed name resolution complete", "Delayed name resolution complete."}
 	picked := []string{"Delayed LB pick complete", "Delayed LB pick complete."}
 	sent := []string{"Outbound message", "Outbound message compressed"}
+	getconn := func(p part, not bool) []rule[phaseSays] {
+		list := hook(p, "http.getconn")
+		list[0].says.where, list[0].says.not = attrIs{key: "http.conn.reused", is: "true", low: "true"}, not
+		return list
+	}
 	return slices.Concat(
-		hook(connectPart, "http.getconn"), hook(dnsPart, "http.dns"), hook(tcpPart, "http.connect.*"),
+		getconn(poolPart, false), // all of it was waiting
+		getconn(connectPart, true), hook(dnsPart, "http.dns"), hook(tcpPart, "http.connect.*"),
 		hook(tlsPart, "http.tls"), hook(sendPart, "http.send"), hook(receivePart, "http.receive"),
 
 		mark(poolPart, "fetchStart", "domainLookupStart"), // the browser's own queue
@@ -177,8 +183,10 @@ func (p *phaseSays) times(f *facts, yield func(start, end time.Duration)) {
 				continue
 			}
 			for j := i + 1; j < len(s.Events); j++ {
-				if named(&s.Events[j], p.to) && sameStar(p.from[0], s.Events[i].Name, p.to[0], s.Events[j].Name) {
-					yield(s.Events[i].At, s.Events[j].At)
+				if e := &s.Events[j]; named(e, p.to) && sameStar(p.from[0], s.Events[i].Name, p.to[0], e.Name) {
+					if p.where.key == "" || p.where.holds(eventAttr(e, p.where.key)) != p.not {
+						yield(s.Events[i].At, e.At)
+					}
 					break
 				}
 			}

@@ -12,6 +12,7 @@ import (
 type sighting struct {
 	part    part
 	backoff backoffPlace
+	place   phasePlace
 	verdict
 	flags   outcomeFlag
 	index   int32 // resends before this attempt; -1: not recorded
@@ -83,7 +84,7 @@ func (f *facts) recognise(late bool) {
 	w.rule = &l.rules
 	var part partSays
 	part, w.rule.part = partOf(f)
-	w.part, w.backoff = part.part, part.backoff
+	w.part, w.backoff, w.place = part.part, part.backoff, part.place
 	var ended outcomeSays
 	ended, w.rule.outcome = outcomeOf(f, late)
 	w.verdict, w.flags = ended.verdict, ended.flags

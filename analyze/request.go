@@ -235,6 +235,11 @@ func (t *traced) divide() {
 			case t.request[i] < 0:
 			case u < 0 && is.calls():
 				t.newUnit(i)
+			case u < 0 && t.seen[i].place == inStead && t.seen[i].state != healthy && !t.seen[p].part.phase():
+				if t.seen[i].outcome == Failure { // nobody answered
+					t.seen[i].ends(verdict{failed, ConnectError}, t.seen[i].rule.outcome)
+				}
+				t.newUnit(i)
 			case is == fallbackPart:
 				t.requests[t.request[i]].fallback = true
 			case u < 0 && is.phase():
@@ -331,6 +336,9 @@ func (t *traced) networkLegs() []leg {
 		}
 		p := &t.Spans[c.Parent]
 		if p.Kind != ingest.Client || p.Defect != 0 || !t.seen[c.Parent].outcome.Answered() {
+			continue
+		}
+		if a := t.attempt[c.Parent]; a >= 0 && t.attempts[a].hidden > 0 { // it was under way more than once
 			continue
 		}
 		all = append(all, leg{clockPair{t.clock[c.Parent], t.clock[i]}, max(0, (p.Duration()-c.Duration())/2)})

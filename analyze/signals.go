@@ -141,7 +141,8 @@ func (p partSays) words() string {
 	if p.part == attemptPart {
 		return partNames[p.part] + ", back-off " + placeNames[p.backoff]
 	}
-	return partNames[p.part]
+	return partNames[p.part] + [...]string{inCall: "", ahead: ", which ends as its call begins",
+		inStead: ", which ends as its call begins; where it failed it is the call"}[p.place]
 }
 
 func (c countSays) words() string {
@@ -179,7 +180,11 @@ func (p phaseSays) words() string {
 	case p.each:
 		from = "each " + from
 	}
-	return fmt.Sprintf("%s: from %s to %s", name, from, quoted(p.to))
+	to := quoted(p.to)
+	if p.where.key != "" {
+		to += map[bool]string{false: " with", true: " without"}[p.not] + fmt.Sprintf(" `%s` = `%s`", p.where.key, p.where.is)
+	}
+	return fmt.Sprintf("%s: from %s to %s", name, from, to)
 }
 
 func (o outcomeSays) words() string {
@@ -253,7 +258,7 @@ func readKeys(t *tables) (names []string) {
 		names = append(names, r.says.key)
 	}
 	for _, r := range t.phases.rules {
-		names = append(names, r.says.length)
+		names = append(names, r.says.length, r.says.where.key)
 		if r.says.clock {
 			names = append(names, slices.Concat(r.says.from, r.says.to)...)
 		}

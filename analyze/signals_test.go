@@ -37,11 +37,13 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// referenceIDs are the rows of the reference of signals. T24 is not in it: it is what drivers of
+// databases said when they were run.
 func referenceIDs() (list []string) {
 	for _, block := range []struct {
 		letter string
 		last   int
-	}{{"N", 11}, {"C", 44}, {"R", 35}, {"G", 12}, {"D", 21}, {"T", 23}, {"H", 7}, {"F", 9}, {"W", 11}} {
+	}{{"N", 11}, {"C", 44}, {"R", 35}, {"G", 12}, {"D", 21}, {"T", 24}, {"H", 7}, {"F", 9}, {"W", 11}} {
 		for i := 1; i <= block.last; i++ {
 			list = append(list, block.letter+strconv.Itoa(i))
 		}

@@ -119,6 +119,34 @@ c R 30 60 k=CLIENT s=web a=db.system.name=postgresql
 	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(50), Connect: ms(20), Read: ms(30), Total: ms(100)})
 }
 
+func TestTriedAgainOrNot(t *testing.T) {
+	// An AWS SDK over an HTTP client: where the call was tried again, it is the same call as where
+	// it was not.
+	const sdk = " k=CLIENT s=web a=rpc.system=aws-api a=rpc.service=DynamoDB a=rpc.method=GetItem a=db.system.name=dynamodb a=db.namespace=carts"
+	d := worked(t, "R - 0 300 k=SERVER s=web\nDynamoDB.GetItem#1 R 10 60"+sdk+"\na DynamoDB.GetItem#1 20 55"+http200+
+		"\nDynamoDB.GetItem#2 R 100 250"+sdk+"\nb DynamoDB.GetItem#2 110 140"+http503+"\nc DynamoDB.GetItem#2 190 240"+http200)
+	want(t, "calls", viewCalls(t, d), "dynamodb carts, DynamoDB/GetItem 10ms-60ms ok\ndynamodb carts, DynamoDB/GetItem 100ms-250ms error ok")
+}
+
+func TestServedTwice(t *testing.T) {
+	// A client that tries again inside its one span: the callee's spans show it. What such a call
+	// took is not the latency of an attempt, and half of what it took longer than its callee is
+	// no network leg.
+	const rpc = " a=rpc.system=grpc a=rpc.service=p.S a=rpc.method=Get a=rpc.grpc.status_code="
+	a := Run(worked(t, "R - 0 320 k=SERVER s=web h=h1\ncall R 1 312 k=CLIENT s=web h=h1"+rpc+"0\nM#1 call 7 28 k=SERVER s=p h=h2"+rpc+"14 st=ERROR"+
+		"\nM#2 call 98 137 k=SERVER s=p h=h2"+rpc+"14 st=ERROR\nM#3 call 278 298 k=SERVER s=p h=h2"+rpc+"0"), Options{})
+	d := a.Report.Dependencies[0]
+	want(t, "attempts, hidden, latencies", []int{d.Attempts, d.Hidden, d.Latency.N}, []int{1, 2, 0})
+	for name, spans := range map[string]string{
+		"side by side":       "M#1 call 7 28 k=SERVER s=p" + rpc + "14 st=ERROR\nM#2 call 20 137 k=SERVER s=p" + rpc + "0",
+		"after an answer":    "M#1 call 7 28 k=SERVER s=p" + rpc + "0\nM#2 call 98 137 k=SERVER s=p" + rpc + "0",
+		"of another service": "M#1 call 7 28 k=SERVER s=p" + rpc + "14 st=ERROR\nM#2 call 98 137 k=SERVER s=q" + rpc + "0",
+	} {
+		a := Run(worked(t, "R - 0 320 k=SERVER s=web\ncall R 1 312 k=CLIENT s=web"+rpc+"0\n"+spans), Options{})
+		want(t, name+": hidden", a.Report.Dependencies[0].Hidden, 0)
+	}
+}
+
 // routeOf finds the route of a service.
 func serviceRoute(t *testing.T, r *Report, service string) *Route {
 	t.Helper()

@@ -186,7 +186,7 @@ func (s *UserSignals) partRules() (list []rule[partSays]) {
 	for _, w := range s.Spans {
 		for _, p := range spanParts {
 			if p.name == w.Is {
-				list = append(list, userRule(w.Line, len(list), spanSign(callerKinds, w.Name, w.Scope), partSays{p.part, backoffPlaces[w.Backoff]}))
+				list = append(list, userRule(w.Line, len(list), spanSign(callerKinds, w.Name, w.Scope), partSays{p.part, backoffPlaces[w.Backoff], inCall}))
 			}
 		}
 	}
