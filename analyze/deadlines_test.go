@@ -47,6 +47,7 @@ func TestRecordedDeadlines(t *testing.T) {
 		{"D13", ingest.Server, "http.request.header.x-server-timeout=1.5", 1500 * ms, false, ms},
 		{"D14", ingest.Server, "http.request.header.x-ms-remaining-time-in-ms-on-client=64.5", 64500 * time.Microsecond, false, ms},
 		{"D15", ingest.Server, "http.request.header.misk-request-deadline=" + iso(sec), sec, true, sec},
+		{"D15", ingest.Server, "http.request.header.misk-request-deadline=PT1.5S", 1500 * ms, false, ms},
 		{"D15", ingest.Server, "rpc.request.metadata.x-grpc-timeout-propagate=1S", sec, false, sec},
 		{"D15", ingest.Client, "http.request.header.x-request-deadline=1795995871799", 799 * ms, true, ms},
 		{"D15", ingest.Server, "http.request.header.x-request-deadline=PT2.5S", 2500 * ms, false, ms},

@@ -57,6 +57,7 @@ type countKind uint8
 const (
 	resends   countKind = iota // resends before this attempt: 0 or absent on the first
 	fromOne                    // number of this attempt, the first is 1
+	fromRetry                  // number of this retry, the first is 0; not on the first attempt
 	allResend                  // resends within this one span, which hides them
 	allTries                   // attempts within this one span, which hides them
 )
@@ -81,6 +82,7 @@ type phaseSays struct {
 	last     bool // from is the last of its events, not the first
 	each     bool // every event of from begins a phase, which ends at the next one of to
 	clock    bool // from and to are attributes
+	getconn  bool // Go's getting a connection, which holds the phases of opening one: see divide
 	// length, where given, is an attribute of the event (or, without from, of the
 	// span) with the length of the phase, in unit. Without from and with loose the
 	// place of the phase within the span is not known.
@@ -97,6 +99,7 @@ const (
 	fromText                                // known from words alone
 	maybeTimeout                            // cancel or timeout: decide by a known timeout (T16, T21b)
 	overload                                // shed: rate limit, breaker, bulkhead
+	ofBefore                                // it is the outcome of the attempt before: a call inside may know its own
 )
 
 // outcomeSays is what a rule says about how a span ended.

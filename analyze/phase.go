@@ -192,6 +192,9 @@ func (t *traced) findPhases() {
 	}
 	for _, p := range t.told {
 		if a := t.attemptFor(p.span); a >= 0 {
+			if try := &t.attempts[a]; p.part.connecting() && t.attempt[p.span] < 0 {
+				try.start = min(try.start, p.start) // of the call, for its first attempt
+			}
 			add(a, p.part, p.start, p.end, p.id)
 		}
 	}
@@ -222,32 +225,40 @@ func (t *traced) attemptFor(i int32) int32 {
 	return t.attempt[tries[len(tries)-1]]
 }
 
-// addSpan adds a phase span, less the phases inside it. What is left of Go's
-// http.getconn besides looking up, connecting and the handshake is waiting for
-// the pool.
+// addSpan adds a phase span, less the phases inside it, and cut to the phase it is
+// inside of. What is left of Go's http.getconn besides looking up, connecting and the
+// handshake is waiting for the pool.
 func (t *traced) addSpan(add func(int32, part, time.Duration, time.Duration, string), a, i int32) {
-	s := &t.Spans[i]
+	whole := t.phaseSpan(i)
+	if whole.high < whole.low {
+		return
+	}
 	kind, rule := t.seen[i].part, t.seen[i].rule.part
 	var inside []interval
 	for _, k := range t.forest.children(i) {
 		if c := &t.Spans[k]; t.seen[k].part.phase() && c.Defect == 0 {
-			inside = append(inside, interval{max(c.Start, s.Start), min(c.End, s.End)})
+			inside = append(inside, interval{max(c.Start, whole.low), min(c.End, whole.high)})
 		}
 	}
-	if kind == connectPart && len(inside) > 0 && s.Name == "http.getconn" {
+	if len(inside) == 0 {
+		add(a, kind, whole.low, whole.high, rule)
+		return
+	}
+	if kind == connectPart && t.Spans[i].Name == "http.getconn" {
 		kind = poolPart
 	}
-	at := s.Start
-	slices.SortFunc(inside, func(a, b interval) int { return cmp.Compare(a.low, b.low) })
-	for _, in := range inside {
-		if in.low > at {
-			add(a, kind, at, in.low, rule)
-		}
-		at = max(at, in.high)
+	beside(whole, inside, func(low, high time.Duration) { add(a, kind, low, high, rule) })
+}
+
+// phaseSpan is when a phase span was of use to the phase it is inside of, if any: a dial
+// may go on after another connection came free.
+func (t *traced) phaseSpan(i int32) interval {
+	s := &t.Spans[i]
+	if s.Parent < 0 || !t.seen[s.Parent].part.phase() || t.Spans[s.Parent].Defect != 0 {
+		return interval{s.Start, s.End}
 	}
-	if s.End > at || len(inside) == 0 {
-		add(a, kind, at, s.End, rule)
-	}
+	p := &t.Spans[s.Parent]
+	return interval{max(s.Start, p.Start), min(s.End, p.End)}
 }
 
 // A tryList is the attempts of one resource by start; reach is the latest end of
@@ -322,8 +333,9 @@ func settle(list []phaseInterval, start, end time.Duration) []phaseInterval {
 	var out []phaseInterval
 	last := map[part]int{}
 	for _, p := range list {
+		whole := p.interval
 		p.low, p.high = max(p.low, start), min(p.high, end)
-		if p.high < p.low {
+		if p.high < p.low || p.high == p.low && whole.high > whole.low {
 			continue
 		}
 		if k, ok := last[p.part]; ok && p.low <= out[k].high {

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,10 @@ func phaseRules() []rule[phaseSays] {
 		list[0].says.each = true
 		return list
 	}
+	getconn := func(list []rule[phaseSays]) []rule[phaseSays] {
+		list[0].says.getconn = true
+		return list
+	}
 	mark := func(p part, from string, to ...string) []rule[phaseSays] {
 		return events("C36", p, browser, innerKinds, []string{from}, to)
 	}
@@ -47,6 +52,9 @@ func phaseRules() []rule[phaseSays] {
 	length := func(id string, p part, key string, unit time.Duration, loose bool, source string) []rule[phaseSays] {
 		return []rule[phaseSays]{{id: id, priority: byEvent, source: source, when: sign{has: []attrIs{{key: key}}},
 			says: phaseSays{part: p, length: key, unit: unit, loose: loose}}}
+	}
+	proposed := func(p part, key string) []rule[phaseSays] { // spelled both ways, ms both
+		return slices.Concat(length("C38", p, key+"_ms", time.Millisecond, true, obi), length("C38", p, key, time.Millisecond, true, obi))
 	}
 	eachEvent := func(list []rule[phaseSays]) []rule[phaseSays] {
 		for i := range list {
@@ -64,7 +72,7 @@ func phaseRules() []rule[phaseSays] {
 	picked := []string{"Delayed LB pick complete", "Delayed LB pick complete."}
 	sent := []string{"Outbound message", "Outbound message compressed"}
 	return slices.Concat(
-		hook(connectPart, "http.getconn"), hook(dnsPart, "http.dns"), hook(tcpPart, "http.connect.*"),
+		getconn(hook(connectPart, "http.getconn")), hook(dnsPart, "http.dns"), hook(tcpPart, "http.connect.*"),
 		hook(tlsPart, "http.tls"), hook(sendPart, "http.send"), hook(receivePart, "http.receive"),
 
 		mark(poolPart, "fetchStart", "domainLookupStart"), // the browser's own queue
@@ -82,9 +90,8 @@ func phaseRules() []rule[phaseSays] {
 		seconds(waitPart, "request_start", "response_start"),
 		seconds(receivePart, "response_start", "response_end"),
 
-		length("C38", dnsPart, "network.setup.dns.duration_ms", time.Millisecond, true, obi),
-		length("C38", tcpPart, "network.setup.tcp_connect.duration_ms", time.Millisecond, true, obi),
-		length("C38", tlsPart, "network.setup.tls_handshake.duration_ms", time.Millisecond, true, obi),
+		proposed(dnsPart, "network.setup.dns.duration"), proposed(tcpPart, "network.setup.tcp_connect.duration"),
+		proposed(tlsPart, "network.setup.tls_handshake.duration"),
 		length("C40", poolPart, "db.pool.wait_time_ms", time.Millisecond, true, "DataDog/dd-trace-js#8914, #8915"),
 
 		events("C41", connectPart, envoy, innerKinds, nil, []string{"first_upstream_tx_byte_sent"}), // about: it holds the wait for a connection
@@ -124,17 +131,60 @@ type phaseLength struct {
 // phasesOf gives the phases that events and attributes of a span tell, by rule
 // and then by start. They may overlap, and lie outside the span.
 func phasesOf(f *facts) (list []phaseTime) {
+	var getconns []phaseTime
 	f.tables.phases.all(f, func(r *rule[phaseSays]) {
 		if p := &r.says; !p.loose {
-			p.times(f, func(start, end time.Duration) {
-				one := phaseTime{p.part, start, end, r.id}
-				if end > start && !slices.Contains(list, one) {
+			p.times(f, func(kind part, start, end time.Duration) {
+				one := phaseTime{kind, start, end, r.id}
+				switch {
+				case end <= start || slices.Contains(list, one):
+				case p.getconn && kind == connectPart:
+					getconns = append(getconns, one)
+				default:
 					list = append(list, one)
 				}
 			})
 		}
 	})
+	for _, whole := range getconns {
+		list = whole.divide(list)
+	}
 	return list
+}
+
+// divide adds to the phases of a span what Go's getting a connection was beside those of
+// opening one: waiting for the pool. They are cut to it, since a dial may go on
+// after another connection came free.
+func (whole phaseTime) divide(list []phaseTime) []phaseTime {
+	var inside []interval
+	for i := range list {
+		if p := &list[i]; p.part.opening() && p.id == whole.id && p.start < whole.end && p.end > whole.start {
+			p.start, p.end = max(p.start, whole.start), min(p.end, whole.end)
+			inside = append(inside, interval{p.start, p.end})
+		}
+	}
+	if len(inside) == 0 { // not told apart
+		return append(list, whole)
+	}
+	beside(interval{whole.start, whole.end}, inside, func(low, high time.Duration) {
+		list = append(list, phaseTime{poolPart, low, high, whole.id})
+	})
+	return list
+}
+
+// beside yields what is left of an interval beside those inside it, in order.
+func beside(whole interval, inside []interval, yield func(low, high time.Duration)) {
+	slices.SortFunc(inside, func(a, b interval) int { return cmp.Compare(a.low, b.low) })
+	at := whole.low
+	for _, in := range inside {
+		if in.low > at {
+			yield(at, in.low)
+		}
+		at = max(at, in.high)
+	}
+	if whole.high > at {
+		yield(at, whole.high)
+	}
 }
 
 // lengthsOf gives the phases of a span of which only the length is known.
@@ -150,24 +200,24 @@ func lengthsOf(f *facts) (list []phaseLength) {
 }
 
 // times yields where a phase lies.
-func (p *phaseSays) times(f *facts, yield func(start, end time.Duration)) {
-	s := f.span
+func (p *phaseSays) times(f *facts, yield func(kind part, start, end time.Duration)) {
+	s, kind := f.span, p.part
 	switch {
 	case p.clock:
 		if from, ok := clockTime(f, p.from); ok {
 			if to, ok := clockTime(f, p.to); ok && from >= s.Start-time.Hour && to <= s.End+time.Hour {
-				yield(from, to)
+				yield(kind, from, to)
 			}
 		}
 	case p.length != "" && p.from == nil:
 		if n, ok := scaled(f.get(p.length), p.unit); ok && n <= mostLeft {
-			yield(s.Start, s.Start+time.Duration(n))
+			yield(kind, s.Start, s.Start+time.Duration(n))
 		}
 	case p.length != "":
 		for i := range s.Events {
 			if e := &s.Events[i]; named(e, p.from) {
 				if n, ok := scaled(eventAttr(e, p.length), p.unit); ok && n <= mostLeft {
-					yield(e.At, e.At+time.Duration(n))
+					yield(kind, e.At, e.At+time.Duration(n))
 				}
 			}
 		}
@@ -178,7 +228,10 @@ func (p *phaseSays) times(f *facts, yield func(start, end time.Duration)) {
 			}
 			for j := i + 1; j < len(s.Events); j++ {
 				if named(&s.Events[j], p.to) && sameStar(p.from[0], s.Events[i].Name, p.to[0], s.Events[j].Name) {
-					yield(s.Events[i].At, s.Events[j].At)
+					if p.getconn && eventAttr(&s.Events[j], "http.conn.reused") == "true" {
+						kind = poolPart // all of it was waiting
+					}
+					yield(kind, s.Events[i].At, s.Events[j].At)
 					break
 				}
 			}
@@ -196,7 +249,7 @@ func (p *phaseSays) times(f *facts, yield func(start, end time.Duration)) {
 		for _, name := range p.to {
 			for i := range s.Events {
 				if glob(name, s.Events[i].Name) {
-					yield(start, s.Events[i].At)
+					yield(kind, start, s.Events[i].At)
 					return
 				}
 			}

@@ -192,9 +192,31 @@ func (t *traced) readTimeouts(i int32) {
 		if !v.absolute && t.copied(s, v.key, f.get(v.key)) {
 			return
 		}
-		d := &deadline{at: s.Start + left, source: Recorded, rule: v.id, own: v.id != "D21" || strings.HasPrefix(v.key, "header "), doubt: time.Duration(v.grain), origin: -1}
+		from := s.Start
+		if s.Kind == ingest.Client && !v.absolute && strings.HasPrefix(v.key, "header ") {
+			from = t.headersWritten(i)
+		}
+		d := &deadline{at: from + left, source: Recorded, rule: v.id, own: v.id != "D21" || strings.HasPrefix(v.key, "header "), doubt: time.Duration(v.grain), origin: -1}
 		t.written[i] = earlier(t.written[i], d)
 	})
+}
+
+// headersWritten is when a CLIENT span wrote its headers, which is when a time left that is
+// one of them was true: Go writes them once the connection is ready (5.5). The start of
+// the span where nothing tells.
+func (t *traced) headersWritten(i int32) time.Duration {
+	if t.headers == nil {
+		t.headers = map[int32]time.Duration{}
+		for k := range t.Spans { // by start: the last write is that of the connection that was used
+			if s := &t.Spans[k]; s.Parent >= 0 && s.Name == "http.headers" {
+				t.headers[s.Parent] = s.Start
+			}
+		}
+	}
+	if at, ok := t.headers[i]; ok {
+		return max(at, t.Spans[i].Start)
+	}
+	return t.Spans[i].Start
 }
 
 // copied reports whether a relative value was seen on a span of the service

@@ -85,6 +85,62 @@ http.getconn c 10 30 k=CLIENT s=web a=http.conn.reused=true
 	}
 }
 
+func TestDialThatWentOn(t *testing.T) {
+	// Another connection came free at 30, after 10 ms of dialling, which went on.
+	a := Run(worked(t, `
+R - 0 100 k=SERVER s=web
+c R 10 90`+http200+`
+http.getconn c 10 30 k=CLIENT s=web a=http.conn.reused=false
+http.connect http.getconn 20 60 k=CLIENT s=web
+`), Options{})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(20), Connect: ms(20), Read: ms(60), Total: ms(100)})
+	d := a.Report.Dependencies[0]
+	want(t, "connect, pool, read", []time.Duration{*d.Connect.P50.Point, *d.Pool.P50.Point, *d.Read.P50.Point}, []time.Duration{ms(10), ms(10), ms(60)})
+}
+
+func TestNameResolution(t *testing.T) {
+	// The call waits for names from its start to the event, and its attempt begins then.
+	dump := worked(t, `
+R - 0 100 k=SERVER s=web
+Sent.a.B.C R 10 90 k=CLIENT s=web
+Attempt.a.B.C Sent.a.B.C 30 90 s=web a=previous-rpc-attempts=0
+`)
+	dump.Traces[0].Spans[1].Events = []ingest.Event{{Name: "Delayed name resolution complete", At: ms(30)}}
+	a := Run(dump, Options{})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(20), Connect: ms(20), Read: ms(60), Total: ms(100)})
+}
+
+func TestKiota(t *testing.T) {
+	// The first try lies in the handler, each retry in a span of its own: it waits at the
+	// head, counts from 0, and has the status of the answer before (R17).
+	dump := worked(t, `
+R - 0 100 k=SERVER s=web
+c R 0 95 s=web
+f c 0 20`+get+`a=server.address=b a=http.response.status_code=503 st=ERROR
+r c 20 90 s=web a=http.request.resend_count=0 a=http.request.resend_delay=0.025 a=http.response.status_code=503
+g r 45 90`+get+`a=server.address=b a=http.response.status_code=200
+`)
+	spans := dump.Traces[0].Spans
+	spans[1].Name, spans[3].Name = "RetryHandler_SendAsync", "RetryHandler_SendAsync - attempt 0"
+	a := Run(dump, Options{})
+	d := a.Report.Dependencies[0]
+	want(t, "callee, calls, attempts", fmt.Sprint(d.Callee, d.Calls, d.Attempts, d.Outcomes), fmt.Sprint("b", 1, 2, map[Outcome]int{Failure: 1, OutcomeOK: 1}))
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(5), Retry: ms(20), RetryWait: ms(25), Read: ms(50), Total: ms(100)})
+}
+
+func TestNameOfAttempts(t *testing.T) {
+	// Nothing names the callee but the spans: that around the attempts counts.
+	a := Run(worked(t, `
+R - 0 100 k=SERVER s=web
+S3.ListBuckets R 0 90 k=CLIENT s=web
+RetryLoop S3.ListBuckets 0 90 s=web
+Attempt RetryLoop 0 40 s=web a=operation.attempt=1 st=ERROR
+Attempt#2 RetryLoop 40 90 s=web a=operation.attempt=2
+`), Options{})
+	d := a.Report.Dependencies[0]
+	want(t, "callee, attempts", fmt.Sprint(d.Callee, d.Attempts), fmt.Sprint("S3.ListBuckets", 2))
+}
+
 func TestNoPhases(t *testing.T) {
 	a := Run(worked(t, "R - 0 100 k=SERVER s=web\nc R 10 90"+http200), Options{})
 	d := a.Report.Dependencies[0]
@@ -506,4 +562,16 @@ func TestKeepNamesWhatIsRead(t *testing.T) {
 			t.Errorf("Keep lacks %s", key)
 		}
 	}
+}
+
+func TestHeadersWritten(t *testing.T) {
+	// 40 ms are left when the headers are written, 30 ms after the call began (5.5): the
+	// request has until 70.
+	a := Run(worked(t, `
+c - 0 100`+http200+` a=http.request.header.x-budget-ms=40
+http.headers c 30 31 k=CLIENT s=web
+s c 35 65 k=SERVER s=b
+`), Options{})
+	want(t, "late", []int{serviceRoute(t, &a.Report, "web").Late, serviceRoute(t, &a.Report, "b").Late}, []int{1, 0})
+	want(t, "overrun", a.Report.Worst[0].Overrun, ms(30))
 }
