@@ -391,29 +391,48 @@ func TestHedgeTiming(t *testing.T) {
 }
 
 func TestOneInstance(t *testing.T) {
-	// Two pods answer 50 calls each; the 10 slow ones all come from one of them:
-	// of the 5 above p95, 5 from half the answers have p = 1/32; so 40 more make
-	// it sure.
-	var texts []string
-	for i := range 200 {
-		took := 20 + i%3
-		pod := "one"
-		if i%2 == 0 {
-			pod = "two"
-			if i%10 == 0 {
-				took = 150 + i
+	// Two pods answer 100 calls each, and the 20 slow ones all come from one of them: of
+	// the 11 from p95 on, 11 from half the answers have p = 1/2048. The 20 are as sure
+	// where they took equally long, and there are none above p95.
+	for name, slow := range map[string]func(i int) int{"different": func(i int) int { return 150 + i }, "equal": func(int) int { return 150 }} {
+		var texts []string
+		for i := range 200 {
+			took, pod := 20+i%3, "one"
+			if i%2 == 0 {
+				if pod = "two"; i%10 == 0 {
+					took = slow(i)
+				}
+			}
+			texts = append(texts, fmt.Sprintf("R - 0 400 k=SERVER s=web\na R 0 %d%s\ns a 1 %d k=SERVER s=b h=%s", took, http200, took-1, pod))
+		}
+		r := Run(worked(t, texts...), Options{}).Report
+		i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Code == OneInstance })
+		if i < 0 {
+			t.Errorf("%s: findings %v, want %s", name, findings(&r), OneInstance)
+			continue
+		}
+		want(t, "instance", r.Findings[i].Examples[0].Instance, "two")
+	}
+}
+
+func TestConnectSlow(t *testing.T) {
+	// More than 1 s, or more than 30 % of the timeout that the call records, whether or not
+	// there is a deadline.
+	for _, test := range []struct {
+		connect, timeout string
+		want             int
+	}{
+		{"1001", "", 1}, {"1000", "", 0}, {"31", "a=timeout_ms=100", 1}, {"30", "a=timeout_ms=100", 0},
+	} {
+		a := Run(worked(t, "R - 0 2000 k=SERVER s=web\nc R 0 1900"+http200+" "+test.timeout+"\nhttp.connect c 0 "+test.connect+" k=CLIENT s=web"), Options{})
+		got := 0
+		for _, f := range a.Report.Findings {
+			if f.Code == ConnectSlow {
+				got += f.Count
 			}
 		}
-		texts = append(texts, fmt.Sprintf("R - 0 400 k=SERVER s=web\na R 0 %d%s\ns a 1 %d k=SERVER s=b h=%s", took, http200, took-1, pod))
+		want(t, test.connect+" "+test.timeout, got, test.want)
 	}
-	r := Run(worked(t, texts...), Options{}).Report
-	for _, f := range r.Findings {
-		if f.Code == OneInstance {
-			want(t, "instance", f.Examples[0].Instance, "two")
-			return
-		}
-	}
-	t.Errorf("findings %v, want %s", findings(&r), OneInstance)
 }
 
 func TestRetriesOfRetries(t *testing.T) {
