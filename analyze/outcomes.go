@@ -54,7 +54,7 @@ var (
 )
 
 // outcomeOf decides how a span ended, and by which rule; "": nothing says that it
-// did not end well. late: its CLIENT parent timed out.
+// did not end well. late: its parent timed out; of a server, its CLIENT parent.
 func outcomeOf(f *facts, late bool) (outcomeSays, string) {
 	s := f.span
 	if s.Defect&ingest.NoEnd != 0 {

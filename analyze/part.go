@@ -102,6 +102,24 @@ const (
 	ofBefore                                // it is the outcome of the attempt before: a call inside may know its own
 )
 
+// A flagWord is the word for a flag.
+type flagWord struct {
+	flag outcomeFlag
+	word string
+}
+
+// shownFlags are the flags that views show.
+var shownFlags = []flagWord{{upstreamTimeout, "upstream-timeout"}, {overload, "overload"}}
+
+func (f outcomeFlag) shown() (list []string) {
+	for _, s := range shownFlags {
+		if f&s.flag != 0 {
+			list = append(list, s.word)
+		}
+	}
+	return list
+}
+
 // outcomeSays is what a rule says about how a span ended.
 type outcomeSays struct {
 	verdict

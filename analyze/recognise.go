@@ -124,7 +124,7 @@ func (t *traced) see() {
 		late, above := false, noPart
 		if p := s.Parent; p >= 0 {
 			above = t.seen[p].part
-			late = t.Spans[p].Kind == ingest.Client && t.seen[p].state == timedOut
+			late = t.seen[p].state == timedOut && (t.Spans[p].Kind == ingest.Client || !entryKinds.has(s.Kind))
 		}
 		l := t.rec.look(t.Trace, s, above, late)
 		t.looks[i], t.seen[i] = l, l.sighting
@@ -132,11 +132,8 @@ func (t *traced) see() {
 		if l.dated && w.part != noPart {
 			t.readTimeouts(i)
 		}
-		if w.flags&maybeTimeout != 0 && w.outcome == CancelledCaller && t.sentTimeout[i] > 0 {
-			// A cancel that comes when the recorded timeout fires is the timeout (T16).
-			if off := s.Duration() - t.sentTimeout[i]; max(off, -off) <= pileWidth(t.sentTimeout[i]) {
-				w.verdict = verdict{timedOut, ReadTimeout}
-			}
+		if w.flags&maybeTimeout != 0 && w.outcome == CancelledCaller && t.endsInTime(i) {
+			w.verdict = verdict{timedOut, ReadTimeout}
 		}
 		t.judgeCancel(i, w)
 		if l.phased && w.part.calls() {
@@ -149,6 +146,25 @@ func (t *traced) see() {
 			}
 		}
 	}
+}
+
+// endsInTime reports whether a span ends as the timeout that it records fires (T16), or at
+// the deadline that its request records (T21b): a cancel then is that timeout.
+func (t *traced) endsInTime(i int32) bool {
+	s := &t.Spans[i]
+	fits := func(off, whole time.Duration) bool { return max(off, -off) <= pileWidth(whole) }
+	if sent := t.sentTimeout[i]; sent > 0 && fits(s.Duration()-sent, sent) {
+		return true
+	}
+	for p := s.Parent; p >= 0; p = t.Spans[p].Parent {
+		if d := t.written[p]; d != nil {
+			return fits(s.End-d.at, d.at-t.Spans[p].Start)
+		}
+		if entryKinds.has(t.Spans[p].Kind) {
+			break
+		}
+	}
+	return false
 }
 
 // A toldPhase is a phase that events of a span tell; a toldLength one of

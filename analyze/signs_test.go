@@ -594,3 +594,45 @@ s c 35 65 k=SERVER s=b
 	want(t, "late", []int{serviceRoute(t, &a.Report, "web").Late, serviceRoute(t, &a.Report, "b").Late}, []int{1, 0})
 	want(t, "overrun", a.Report.Worst[0].Overrun, ms(30))
 }
+
+func TestUnfinishedView(t *testing.T) {
+	// What has no end is not known to have taken 0 ms.
+	dump := worked(t, `
+R - 0 ? k=SERVER s=web
+c R 10 ?`+get+`a=server.address=b
+`)
+	a := Run(dump, Options{Deadline: ms(50)})
+	v := a.Views(dump.Traces[0])[0]
+	if v.Duration != nil || v.Calls[0].End != nil || v.Calls[0].Tries[0].End != nil {
+		t.Errorf("duration %v, end of the call %v and of its attempt %v, want none known", v.Duration, v.Calls[0].End, v.Calls[0].Tries[0].End)
+	}
+}
+
+func TestCancelAtDeadline(t *testing.T) {
+	// grpc-go may say RST_STREAM CANCEL of a call that its deadline ended (T21b): the parent
+	// tells, or the end.
+	const call = "\nSent.a.B.C R 0 %d k=CLIENT s=web st=ERROR"
+	for _, test := range []struct {
+		entry string
+		end   int
+		want  Outcome
+	}{
+		{"a=rpc.system=grpc a=rpc.grpc.status_code=4", 60, ReadTimeout},
+		{"a=http.request.header.x-budget-ms=100", 100, ReadTimeout},
+		{"a=http.request.header.x-budget-ms=100", 60, CancelledCaller},
+		{"", 100, CancelledCaller},
+	} {
+		dump := worked(t, fmt.Sprintf("R - 0 120 k=SERVER s=web "+test.entry+call, test.end))
+		dump.Traces[0].Spans[1].StatusText = "stream terminated by RST_STREAM with error code: CANCEL"
+		d := Run(dump, Options{}).Report.Dependencies[0]
+		want(t, fmt.Sprint(test.entry, " ", test.end), d.Outcomes, map[Outcome]int{test.want: 1})
+	}
+}
+
+func TestShownFlags(t *testing.T) {
+	// An answer that says that somebody below timed out is an error with a flag (1).
+	dump := worked(t, "R - 0 100 k=SERVER s=web\nc R 10 90"+get+"a=server.address=b a=http.response.status_code=504 st=ERROR")
+	a := Run(dump, Options{})
+	try := a.Views(dump.Traces[0])[0].Calls[0].Tries[0]
+	want(t, "outcome", fmt.Sprint(try.Outcome, try.Flags), fmt.Sprint(Failure, []string{"upstream-timeout"}))
+}
