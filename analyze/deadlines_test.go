@@ -35,6 +35,7 @@ func TestRecordedDeadlines(t *testing.T) {
 		{"D6", ingest.Client, "http.request.header.x-envoy-upstream-rq-per-try-timeout-ms=250", 250 * ms, false, ms},
 		{"D7", ingest.Server, "http.request.header.finagle-ctx-com.twitter.finagle.deadline=" + unix(0, 1) + " " + unix(300*ms, 1), 300 * ms, true, 1},
 		{"D8", ingest.Server, "srv/request_deadline=" + time.Unix(0, testEpoch+int64(250*ms)).UTC().Format("2006-01-02 15:04:05") + ":250 +0000", 250 * ms, true, ms},
+		{"D8", ingest.Server, "srv/request_deadline=" + time.Unix(0, testEpoch+int64(250*ms)).UTC().Format("2006-01-02 15:04:05") + ":250 Z", 250 * ms, true, ms},
 		{"D8", ingest.Client, "clnt/request_deadline_remaining_ms=40", 40 * ms, false, ms},
 		{"D8", ingest.Server, "srv/request_deadline_exceeded_ms=40", -40 * ms, false, ms},
 		{"D8", ingest.Server, "finagle_deadline_ms=deadline_enabled:timestamp:" + unix(0, ms) + ":deadline:" + unix(200*ms, ms), 200 * ms, true, ms},
