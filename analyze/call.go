@@ -94,6 +94,9 @@ func (t *traced) tryAll() {
 		switch {
 		case len(u.marked) > 0:
 			u.tries = u.marked
+			if first := t.tryBefore(u); first >= 0 {
+				u.tries = append([]int32{first}, u.marked...)
+			}
 		case len(u.inner) > 0 && (u.scope || t.resent(u.inner)):
 			u.tries = u.inner
 		default:
@@ -144,6 +147,21 @@ func (t *traced) served(a *attempt, i int32) {
 	}
 }
 
+// tryBefore is the try that only resends are marked after: in a retry scope whose
+// marked attempts begin with a resend, the last call to end before that (R17); -1: none.
+func (t *traced) tryBefore(u *unit) int32 {
+	first := int32(-1)
+	if !u.scope || t.seen[u.marked[0]].index <= 0 {
+		return first
+	}
+	for _, i := range u.inner {
+		if s := &t.Spans[i]; s.End <= t.Spans[u.marked[0]].Start+raceTolerance && (first < 0 || s.End > t.Spans[first].End) {
+			first = i
+		}
+	}
+	return first
+}
+
 // resent reports whether the spans inside a call are several tries of it: one is
 // counted as a resend, or each but the last failed in a way that is tried again.
 func (t *traced) resent(inner []int32) bool {
@@ -181,7 +199,7 @@ func (t *traced) try(i int32, place backoffPlace) {
 	}
 	told := i // the span that says how the attempt ended
 	// A caller's own span around a try may not say it: the call inside does.
-	if w := &t.seen[i]; w.part == attemptPart && s.Kind == ingest.Internal && w.rule.outcome == "" {
+	if w := &t.seen[i]; w.part == attemptPart && s.Kind == ingest.Internal && (w.rule.outcome == "" || w.flags&ofBefore != 0) {
 		last := int32(-1)
 		for _, k := range t.forest.children(i) {
 			if t.exchanges(k) && (last < 0 || t.Spans[k].End > t.Spans[last].End) {

@@ -109,3 +109,17 @@ func TestConnectingByEvents(t *testing.T) {
 	want(t, "calls", viewCalls(t, d), "b, GET 100µs-101.6ms ok pool 200µs receiving 100µs send 100µs tcp 300µs waiting 100.5ms\n"+
 		"b, GET 500µs-203.2ms ok pool 101.1ms receiving 200µs send 100µs waiting 101.2ms")
 }
+
+// A connection came free while Go dialled another one, with which it went on: that counts no
+// further (semantics, C1).
+func TestDialGoesOn(t *testing.T) {
+	const calls = "b, GET 0s-40ms ok pool 3ms tcp 5ms"
+	d := worked(t, "R - 0 250 k=SERVER s=web\nc R 0 40"+http200+"\nhttp.getconn c 1 9 s=web\nhttp.connect http.getconn 4 20 s=web")
+	want(t, "spans", viewCalls(t, d), calls)
+	d = worked(t, "R - 0 250 k=SERVER s=web\nc R 0 40"+http200)
+	for _, e := range []ingest.Event{{Name: "http.getconn.start", At: ms(1)}, {Name: "http.connect.192.0.2.1:80.start", At: ms(4)},
+		{Name: "http.getconn.done", At: ms(9)}, {Name: "http.connect.192.0.2.1:80.done", At: ms(20)}} {
+		d.Traces[0].Spans[1].Events = append(d.Traces[0].Spans[1].Events, e)
+	}
+	want(t, "events", viewCalls(t, d), calls)
+}

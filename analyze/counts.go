@@ -28,7 +28,7 @@ func countRules() []rule[countSays] {
 		found   = "found in public code"
 	)
 	list := []rule[countSays]{
-		within(counter("R17", "http.request.resend_count", resends, inHead, "kiota-dotnet RetryHandler.cs"), ownKind, "RetryHandler_SendAsync - attempt *"),
+		within(counter("R17", "http.request.resend_count", fromRetry, inHead, "kiota-dotnet RetryHandler.cs"), ownKind, "RetryHandler_SendAsync - attempt *"),
 		within(counter("R27", "http.request.resend_count", resends, inTail, "traefik/traefik pkg/middlewares/retry/retry.go"), ownKind, "Retry"),
 		within(counter("R26", "retry.count", resends, inGap, envoy), clientKind, "router * egress"),
 		within(counter("R26", "http.request.resend_count", resends, inGap, envoy), clientKind, "router * egress"),
@@ -91,6 +91,8 @@ func tallyOf(f *facts) (t tally, id string) {
 			t.index = count
 		case fromOne:
 			t.index = max(count-1, 0)
+		case fromRetry:
+			t.index = count + 1
 		case allResend:
 			t.hidden = count
 		case allTries:

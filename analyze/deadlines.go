@@ -92,7 +92,7 @@ func deadlineRules() []rule[deadlineSays] {
 		perTry(keys("D12", byDeadline, onBoth, ttlForm, "aws-sdk-go-v2 aws/retry/middleware.go", "header amz-sdk-request")),
 		keys("D13", byDeadline, onBoth, secondForm, found, "header x-server-timeout"),
 		keys("D14", byDeadline, onBoth, msForm, found, "header x-ms-remaining-time-in-ms-on-client"),
-		keys("D15", byDeadline, onBoth, timeForm, misk, "header misk-request-deadline"),
+		keys("D15", byDeadline, onBoth, evidentForm, misk, "header misk-request-deadline"),
 		keys("D15", byDeadline, onBoth, grpcForm, misk, "header x-grpc-timeout-propagate"),
 		keys("D15", byDeadline, onBoth, evidentForm, misk, "header x-request-deadline"),
 		keys("D16", byDeadline, onBoth, durationForm, linkerd, "header l5d-timeout", "header l5d-request-timeout", "header l5d-response-timeout"),

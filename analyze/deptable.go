@@ -167,7 +167,7 @@ func (d *depTable) survey(r *request, k int) {
 		}
 		took := t.end - t.start
 		in.answers++
-		if d.p95 != nil && took > *d.p95 {
+		if d.p95 != nil && took >= *d.p95 {
 			in.slow++
 		}
 		if in.answers == 1 || took > in.slowest {

@@ -57,7 +57,7 @@ func TestExportsRetries(t *testing.T) {
 			c := v.Calls[0]
 			want(t, name, c.outcomes(), []Outcome{Failure, Failure, OutcomeOK})
 			for i := 1; i < len(c.Tries); i++ {
-				if wait := c.Tries[i].Start - c.Tries[i-1].End; wait < ms(5) || wait > ms(100) {
+				if wait := c.Tries[i].Start - *c.Tries[i-1].End; wait < ms(5) || wait > ms(100) {
 					t.Errorf("%s: back-off %d of %v, want one as the program waits", name, i, wait)
 				}
 			}
@@ -73,7 +73,7 @@ func TestExportsTimeoutsOfAttempts(t *testing.T) {
 			t.Fatalf("calls %+v, want one with two attempts", v.Calls)
 		}
 		for _, try := range v.Calls[0].Tries {
-			if took := try.End - try.Start; !try.Outcome.Cut() || took < ms(40) || took > ms(43) {
+			if took := *try.Took(); !try.Outcome.Cut() || took < ms(40) || took > ms(43) {
 				t.Errorf("attempt of %v, %s, want one cut at 40 ms", took, try.Outcome)
 			}
 		}
@@ -194,7 +194,7 @@ func TestExportsPhases(t *testing.T) {
 		for _, d := range phases {
 			sum += d
 		}
-		if took := c.End - c.Start; sum > took {
+		if took := *c.Took(); sum > took {
 			t.Errorf("phases %v take %v of %v", phases, sum, took)
 		}
 	}

@@ -82,7 +82,11 @@ func (a *Analysis) find(r *request) (list []found) {
 			Position: r.position, Start: r.start}})
 	}
 	list = a.findHedges(r, list)
-	if r.deadline == nil || r.table == nil {
+	if r.table == nil {
+		return list
+	}
+	list = a.findConnecting(r, list)
+	if r.deadline == nil {
 		return list
 	}
 	overrun, late := r.late()

@@ -218,7 +218,7 @@ var httpLayouts = []string{"Mon, 02 Jan 2006 15:04:05 GMT", time.RFC850, time.AN
 // timeLayouts are ways to write an absolute time, beside those of HTTP.
 var timeLayouts = []string{
 	time.RFC3339Nano,
-	"2006-01-02 15:04:05.999999999 -0700",     // Finagle after its last colon is a point; Ruby
+	"2006-01-02 15:04:05.999999999 Z0700",     // Finagle after its last colon is a point; Ruby
 	"2006-01-02 15:04:05.999999999 MST",       // Ruby, UTC
 	"2006-01-02 15:04:05.999999999 -0700 MST", // Go
 	"2006-01-02T15:04:05.999999999-0700",

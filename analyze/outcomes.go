@@ -49,11 +49,12 @@ var (
 	saysCancelled      = outcomeSays{verdict: verdict{cancelled, CancelledCaller}}
 	saysMaybeTimeout   = outcomeSays{verdict{cancelled, CancelledCaller}, maybeTimeout}
 	saysSkipped        = outcomeSays{verdict{failed, Skipped}, overload}
+	saysOfBefore       = outcomeSays{verdict{healthy, OutcomeOK}, ofBefore}
 	saysShed           = outcomeSays{verdict{failed, Failure}, overload}
 )
 
 // outcomeOf decides how a span ended, and by which rule; "": nothing says that it
-// did not end well. late: its CLIENT parent timed out.
+// did not end well. late: its parent timed out; of a server, its CLIENT parent.
 func outcomeOf(f *facts, late bool) (outcomeSays, string) {
 	s := f.span
 	if s.Defect&ingest.NoEnd != 0 {
@@ -217,6 +218,8 @@ func statusRules() []rule[outcomeSays] {
 		[]rule[outcomeSays]{
 			outcome("T21", inStatus, saysCancelled, "semantic-conventions docs/http/http-spans.md; #3494, #3495", sign{kinds: clientKind, state: unsetStatus,
 				has: []attrIs{{key: "http.request.method"}}, lacks: []string{httpStatusKey, "error.type", "response_flags"}, scope: httpScopes}),
+			outcome("R17", inStatus, saysOfBefore, "kiota-dotnet RetryHandler.cs", // its status is that of the answer before
+				sign{kinds: ownKind, name: "RetryHandler_SendAsync - attempt *", has: []attrIs{{key: httpStatusKey}}}),
 			outcome("R10", inStatus, saysFailure, "aws/smithy-go transport/http/client.go", // no answer came, and nothing says why
 				sign{kinds: ownKind, name: "DoHTTPRequest", has: []attrIs{{key: "http.response.status_code", is: "0"}}}),
 			outcome("spec", inGeneral, saysNoData, "spec 1", sign{kinds: callerKinds, has: []attrIs{{key: httpStatusKey, is: "404"}}}),

@@ -67,6 +67,7 @@ type countKind uint8
 const (
 	resends   countKind = iota // resends before this attempt: 0 or absent on the first
 	fromOne                    // number of this attempt, the first is 1
+	fromRetry                  // number of this retry, the first is 0; not on the first attempt
 	allResend                  // resends within this one span, which hides them
 	allTries                   // attempts within this one span, which hides them
 )
@@ -111,7 +112,26 @@ const (
 	fromText                                // known from words alone
 	maybeTimeout                            // cancel or timeout: decide by a known timeout (T16, T21b)
 	overload                                // shed: rate limit, breaker, bulkhead
+	ofBefore                                // it is the outcome of the attempt before: a call inside may know its own
 )
+
+// A flagWord is the word for a flag.
+type flagWord struct {
+	flag outcomeFlag
+	word string
+}
+
+// shownFlags are the flags that views show.
+var shownFlags = []flagWord{{upstreamTimeout, "upstream-timeout"}, {overload, "overload"}}
+
+func (f outcomeFlag) shown() (list []string) {
+	for _, s := range shownFlags {
+		if f&s.flag != 0 {
+			list = append(list, s.word)
+		}
+	}
+	return list
+}
 
 // outcomeSays is what a rule says about how a span ended.
 type outcomeSays struct {

@@ -176,6 +176,8 @@ func attemptRules() []rule[partSays] {
 		{id: "R31", priority: byCounter, source: finagle, when: sign{kinds: innerKinds, name: "requeue", has: []attrIs{{key: "clnt/requeue_attempt"}}}, says: attempt(inGap)},
 		{id: "R33", priority: byCounter, source: mongo, says: scope,
 			when: sign{kinds: clientKind, has: []attrIs{{key: "db.operation.summary"}, {key: "db.system.name", is: "mongodb"}}, lacks: []string{"db.command.name"}}},
+		{id: "R33", priority: byCounter, source: mongo, says: scope,
+			when: sign{kinds: clientKind, has: []attrIs{{key: "db.operation.name"}, {key: "db.system.name", is: "mongodb"}}, lacks: []string{"db.command.name"}}},
 		{id: "R33", priority: byCounter, source: mongo, says: attempt(inGap), // without a scope it is a call like any other
 			when: sign{kinds: clientKind, has: []attrIs{{key: "db.command.name"}, {key: "db.system.name", is: "mongodb"}}, under: []part{scopePart}}},
 		{id: "R34", priority: byCounter, source: gocb, says: attempt(inGap), when: sign{kinds: innerKinds, name: "dispatch_to_server"}},

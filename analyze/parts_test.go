@@ -90,6 +90,7 @@ func TestParts(t *testing.T) {
 		{"R31", client("retry", "clnt/retry_attempt=1"), ownPart, attemptPart, inGap},
 		{"R31", client("requeue", "clnt/requeue_attempt=1"), ownPart, attemptPart, inGap},
 		{"R33", client("find shop.carts", "db.system=mongodb", "db.operation.summary=find shop.carts"), ownPart, scopePart, 0},
+		{"R33", client("find db.c", "db.system.name=mongodb", "db.operation.name=find"), ownPart, scopePart, 0},
 		{"R33", client("find", "db.system=mongodb", "db.command.name=find"), scopePart, attemptPart, inGap},
 		{"R34", client("get", "db.system=couchbase", "db.operation=get"), ownPart, scopePart, 0},
 		{"R34", client("dispatch_to_server", "db.system=couchbase"), scopePart, attemptPart, inGap},
@@ -167,7 +168,7 @@ func TestTallies(t *testing.T) {
 		{"R11", client("Azure.Core.Http.Request", "http.request.resend_count=1"), 1, 0, inGap},
 		{"R14", client("google.pubsub.v1.Publisher/Publish", "gcp.grpc.resend_count=0"), 0, 0, inGap},
 		{"R14", client("google.pubsub.v1.Publisher/Publish", "gcp.grpc.resend_count=2"), 2, 0, inGap},
-		{"R17", inner("RetryHandler_SendAsync - attempt 2", "http.request.resend_count=1"), 1, 0, inHead},
+		{"R17", inner("RetryHandler_SendAsync - attempt 1", "http.request.resend_count=1"), 2, 0, inHead},
 		{"R26", client("router x egress", "retry.count=1"), 1, 0, inGap},
 		{"R26", client("router x egress", "http.request.resend_count=2"), 2, 0, inGap},
 		{"R27", inner("Retry", "http.request.resend_count=1"), 1, 0, inTail},
@@ -255,6 +256,7 @@ func TestPhases(t *testing.T) {
 		{"C38", "network.setup.dns.duration_ms=3", phaseLength{dnsPart, 3 * time.Millisecond, "C38"}},
 		{"C38", "network.setup.tcp_connect.duration_ms=3.5", phaseLength{tcpPart, 3500 * time.Microsecond, "C38"}},
 		{"C38", "network.setup.tls_handshake.duration_ms=3", phaseLength{tlsPart, 3 * time.Millisecond, "C38"}},
+		{"C38", "network.setup.tls_handshake.duration=3", phaseLength{tlsPart, 3 * time.Millisecond, "C38"}},
 		{"C40", "db.pool.wait_time_ms=12", phaseLength{poolPart, 12 * time.Millisecond, "C40"}},
 	} {
 		got := lengthsOf(factsOf(client("x", test.attr), noPart))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// findTimeouts looks at what cut an attempt, and at what it cost to connect.
+// findTimeouts looks at what cut an attempt, or was to.
 func (a *Analysis) findTimeouts(r *request, c *call, i int, list []found) []found {
 	try := &c.attempts[i]
 	d := a.deps[c.dep]
@@ -35,16 +35,53 @@ func (a *Analysis) findTimeouts(r *request, c *call, i int, list []found) []foun
 			add(LateAnyway, there-latest, detail)
 		}
 	}
-	if took, ok := try.phases.length(part.opening); ok {
-		limit := time.Second
-		if computed, known := a.timeout(c.dep, left, c.reserve); known && computed > 0 {
-			limit = min(limit, time.Duration(float64(computed)*a.policy().ConnectShare.fraction()))
+	return list
+}
+
+// findConnecting looks at what connecting cost: at most a second, and a share of the
+// timeout that was recorded and of the one that can be computed.
+func (a *Analysis) findConnecting(r *request, list []found) []found {
+	for k := range r.calls {
+		c := &r.calls[k]
+		if !c.awaited || c.unfinished {
+			continue
 		}
-		if took > limit {
-			add(ConnectSlow, took, nil)
+		for i := range c.attempts {
+			try := &c.attempts[i]
+			took, ok := try.phases.length(part.opening)
+			if !ok {
+				continue
+			}
+			limit := time.Second
+			within := func(timeout time.Duration) {
+				if timeout > 0 {
+					limit = min(limit, time.Duration(float64(timeout)*a.policy().ConnectShare.fraction()))
+				}
+			}
+			within(try.timeout)
+			if r.deadline != nil {
+				if computed, known := a.timeout(c.dep, r.deadline.budget-try.start, c.reserve); known {
+					within(computed)
+				}
+			}
+			if took <= limit {
+				continue
+			}
+			f := found{code: ConnectSlow, to: *c.to, dep: c.dep, example: r.example(c, i)}
+			if r.deadline != nil {
+				f.example = a.callExample(r, c, i, a.timeoutOf(r, c, try.start))
+			}
+			f.example.Amount = took
+			list = append(list, f)
 		}
 	}
 	return list
+}
+
+// example is the evidence of a finding about attempt i of a call that needs no deadline.
+func (r *request) example(c *call, i int) Example {
+	try := &c.attempts[i]
+	return Example{Trace: r.trace, Span: try.span, File: c.file, Position: c.position, Start: r.start + int64(try.start)}
 }
 
 // fraction is the quantile as a number in [0, 1].
@@ -72,8 +109,9 @@ func (a *Analysis) findHedges(r *request, list []found) []found {
 		for i := range c.attempts {
 			try := &c.attempts[i]
 			add := func(code FindingCode, amount time.Duration, detail *Detail) {
-				list = append(list, found{code: code, to: *c.to, example: Example{Trace: r.trace, Span: try.span, File: c.file,
-					Position: c.position, Start: r.start + int64(try.start), Amount: amount, Detail: detail}})
+				f := found{code: code, to: *c.to, example: r.example(c, i)}
+				f.example.Amount, f.example.Detail = amount, detail
+				list = append(list, f)
 			}
 			if try.hedge && p95 != nil {
 				switch delay := try.start - c.attempts[0].start; {
@@ -280,13 +318,13 @@ func (e Example) with(detail Detail) Example {
 // An instanceTable is what is known of one instance of a callee.
 type instanceTable struct {
 	answers int
-	slow    int     // of answers: above the p95 of all
+	slow    int     // of answers: at the p95 of all or above, where many may be equal
 	worst   Example // the slowest answer
 	slowest time.Duration
 }
 
 // oneInstance looks for an instance that holds an outsized share of the slow
-// answers: more of those above p95 than its share of all answers would bring,
+// answers: more of those from p95 on than its share of all answers would bring,
 // binomial p < 0.001, two instances at least.
 func (d *depTable) oneInstance() (f found, ok bool) {
 	if len(d.instances) < 2 || d.p95 == nil {
@@ -301,7 +339,7 @@ func (d *depTable) oneInstance() (f found, ok bool) {
 		i := d.instances[name]
 		k := i.slow
 		share := float64(i.answers) / float64(total)
-		if k < 5 || binomialTail(slow, k, share) >= 0.001 {
+		if binomialTail(slow, k, share) >= 0.001 {
 			continue
 		}
 		part := float64(k) / float64(slow)

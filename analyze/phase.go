@@ -197,6 +197,9 @@ func (t *traced) findPhases() {
 	}
 	for _, p := range t.told {
 		if a := t.attemptFor(p.span); a >= 0 {
+			if try := &t.attempts[a]; p.part.connecting() && t.attempt[p.span] < 0 {
+				try.start = min(try.start, p.start) // of the call, for its first attempt
+			}
 			add(a, p.part, p.start, p.end, p.id)
 		}
 	}
@@ -362,13 +365,15 @@ func settle(list []phaseInterval, start, end time.Duration) []phaseInterval {
 	byStart := func(a, b phaseInterval) int {
 		return cmp.Or(cmp.Compare(a.low, b.low), cmp.Compare(a.part, b.part), cmp.Compare(a.high, b.high))
 	}
+	clampDials(list)
 	slices.SortStableFunc(list, byStart)
 	var out, inside []phaseInterval
 	for _, kind := range innermost {
 		first := len(inside)
 		for _, p := range list {
+			whole := p.interval
 			p.low, p.high = max(p.low, start), min(p.high, end)
-			if p.part != kind || p.high < p.low {
+			if p.part != kind || p.high < p.low || p.high == p.low && whole.high > whole.low {
 				continue
 			}
 			if n := len(inside); n > first && p.low <= inside[n-1].high {
@@ -391,11 +396,31 @@ func settle(list []phaseInterval, start, end time.Duration) []phaseInterval {
 	return out
 }
 
+// clampDials cuts what Go did for a connection to its getting one: it may finish a dial after
+// another connection came free.
+func clampDials(list []phaseInterval) {
+	for _, whole := range list {
+		if !whole.getsConn() {
+			continue
+		}
+		for i := range list {
+			if p := &list[i]; p.part.opening() && p.low >= whole.low && p.low < whole.high {
+				p.high = min(p.high, whole.high)
+			}
+		}
+	}
+}
+
+// getsConn reports whether a phase is Go's http.getconn (C1, C8).
+func (p *phaseInterval) getsConn() bool {
+	return (p.rule == "C1" || p.rule == "C8") && (p.part == connectPart || p.part == poolPart)
+}
+
 // without adds what is left of a phase beside others, which are disjoint and by start.
 func (p phaseInterval) without(others, to []phaseInterval) []phaseInterval {
 	k := sort.Search(len(others), func(k int) bool { return others[k].high > p.low })
-	if k < len(others) && others[k].low < p.high && p.waits() {
-		p.part = poolPart
+	if k < len(others) && others[k].low < p.high && p.getsConn() {
+		p.part = poolPart // what is left was waiting
 	}
 	for ; k < len(others) && others[k].low < p.high; k++ {
 		if before := p; others[k].low > p.low {
@@ -407,12 +432,6 @@ func (p phaseInterval) without(others, to []phaseInterval) []phaseInterval {
 		}
 	}
 	return append(to, p)
-}
-
-// waits reports whether what is left of a phase, beside others inside it, is waiting for the
-// pool: Go's http.getconn is both (C1, C8).
-func (p *phaseInterval) waits() bool {
-	return p.part == connectPart && (p.rule == "C1" || p.rule == "C8")
 }
 
 // covered sorts phases by start and joins those that overlap, whatever their part.

@@ -48,6 +48,9 @@ func phaseRules() []rule[phaseSays] {
 		return []rule[phaseSays]{{id: id, priority: byEvent, source: source, when: sign{has: []attrIs{{key: key}}},
 			says: phaseSays{part: p, length: key, unit: unit, loose: loose}}}
 	}
+	proposed := func(p part, key string) []rule[phaseSays] { // spelled both ways, ms both
+		return slices.Concat(length("C38", p, key+"_ms", time.Millisecond, true, obi), length("C38", p, key, time.Millisecond, true, obi))
+	}
 	eachEvent := func(list []rule[phaseSays]) []rule[phaseSays] {
 		for i := range list {
 			list[i].says.each = true
@@ -88,9 +91,8 @@ func phaseRules() []rule[phaseSays] {
 		seconds(waitPart, "request_start", "response_start"),
 		seconds(receivePart, "response_start", "response_end"),
 
-		length("C38", dnsPart, "network.setup.dns.duration_ms", time.Millisecond, true, obi),
-		length("C38", tcpPart, "network.setup.tcp_connect.duration_ms", time.Millisecond, true, obi),
-		length("C38", tlsPart, "network.setup.tls_handshake.duration_ms", time.Millisecond, true, obi),
+		proposed(dnsPart, "network.setup.dns.duration"), proposed(tcpPart, "network.setup.tcp_connect.duration"),
+		proposed(tlsPart, "network.setup.tls_handshake.duration"),
 		length("C40", poolPart, "db.pool.wait_time_ms", time.Millisecond, true, "DataDog/dd-trace-js#8914, #8915"),
 
 		events("C41", connectPart, envoy, innerKinds, nil, []string{"first_upstream_tx_byte_sent"}), // about: it holds the wait for a connection

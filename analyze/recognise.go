@@ -125,7 +125,7 @@ func (t *traced) see() {
 		late, above := false, noPart
 		if p := s.Parent; p >= 0 {
 			above = t.seen[p].part
-			late = t.Spans[p].Kind == ingest.Client && t.seen[p].state == timedOut
+			late = t.seen[p].state == timedOut && (t.Spans[p].Kind == ingest.Client || !entryKinds.has(s.Kind))
 		}
 		l := t.rec.look(t.Trace, s, above, late)
 		t.looks[i], t.seen[i] = l, l.sighting
@@ -133,11 +133,8 @@ func (t *traced) see() {
 		if l.dated && w.part != noPart {
 			t.readTimeouts(i)
 		}
-		if w.flags&maybeTimeout != 0 && w.outcome == CancelledCaller && t.sentTimeout[i] > 0 {
-			// A cancel that comes when the recorded timeout fires is the timeout (T16).
-			if off := s.Duration() - t.sentTimeout[i]; max(off, -off) <= pileWidth(t.sentTimeout[i]) {
-				w.verdict = verdict{timedOut, ReadTimeout}
-			}
+		if w.flags&maybeTimeout != 0 && w.outcome == CancelledCaller && t.endsInTime(i) {
+			w.verdict = verdict{timedOut, ReadTimeout}
 		}
 		t.judgeCancel(i, w)
 		if l.phased && w.part.calls() {
@@ -150,6 +147,25 @@ func (t *traced) see() {
 			}
 		}
 	}
+}
+
+// endsInTime reports whether a span ends as the timeout that it records fires (T16), or at
+// the deadline that its request records (T21b): a cancel then is that timeout.
+func (t *traced) endsInTime(i int32) bool {
+	s := &t.Spans[i]
+	fits := func(off, whole time.Duration) bool { return max(off, -off) <= pileWidth(whole) }
+	if sent := t.sentTimeout[i]; sent > 0 && fits(s.Duration()-sent, sent) {
+		return true
+	}
+	for p := s.Parent; p >= 0; p = t.Spans[p].Parent {
+		if d := t.written[p]; d != nil {
+			return fits(s.End-d.at, d.at-t.Spans[p].Start)
+		}
+		if entryKinds.has(t.Spans[p].Kind) {
+			break
+		}
+	}
+	return false
 }
 
 // A toldPhase is a phase that events of a span tell; a toldLength one of
@@ -193,9 +209,31 @@ func (t *traced) readTimeouts(i int32) {
 		if !v.absolute && t.copied(s, v.key, f.get(v.key)) {
 			return
 		}
-		d := &deadline{at: s.Start + left, source: Recorded, rule: v.id, own: v.id != "D21" || strings.HasPrefix(v.key, "header "), doubt: time.Duration(v.grain), origin: -1}
+		from := s.Start
+		if s.Kind == ingest.Client && !v.absolute && strings.HasPrefix(v.key, "header ") {
+			from = t.headersWritten(i)
+		}
+		d := &deadline{at: from + left, source: Recorded, rule: v.id, own: v.id != "D21" || strings.HasPrefix(v.key, "header "), doubt: time.Duration(v.grain), origin: -1}
 		t.written[i] = earlier(t.written[i], d)
 	})
+}
+
+// headersWritten is when a CLIENT span wrote its headers, which is when a time left that is
+// one of them was true: Go writes them once the connection is ready (5.5). The start of
+// the span where nothing tells.
+func (t *traced) headersWritten(i int32) time.Duration {
+	if t.headers == nil {
+		t.headers = map[int32]time.Duration{}
+		for k := range t.Spans { // by start: the last write is that of the connection that was used
+			if s := &t.Spans[k]; s.Parent >= 0 && s.Name == "http.headers" {
+				t.headers[s.Parent] = s.Start
+			}
+		}
+	}
+	if at, ok := t.headers[i]; ok {
+		return max(at, t.Spans[i].Start)
+	}
+	return t.Spans[i].Start
 }
 
 // copied reports whether a relative value was seen on a span of the service

@@ -110,6 +110,7 @@ type traced struct {
 	sentTimeout []time.Duration // the timeout that a CLIENT span records for its call; 0: none
 	written     []*deadline     // the deadline that a span records
 	baggage     map[[3]string]bool
+	headers     map[int32]time.Duration   // when CLIENT spans began to write headers (C5); nil: not asked yet
 	answers     map[int32][]time.Duration // when CLIENT spans ended well, by parent; nil: not asked yet
 
 	legs  []leg      // medians, by pair

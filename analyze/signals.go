@@ -153,7 +153,7 @@ func (c countSays) words() string {
 	if c.event != "" {
 		what = "number of events " + what
 	}
-	kind := [...]string{resends: "resends before this attempt", fromOne: "number of the attempt, from 1",
+	kind := [...]string{resends: "resends before this attempt", fromOne: "number of the attempt, from 1", fromRetry: "number of the retry, from 0",
 		allResend: "resends within the span", allTries: "attempts within the span"}[c.kind]
 	return fmt.Sprintf("%s: %s, back-off %s", what, kind, placeNames[c.backoff])
 }
@@ -190,12 +190,11 @@ func (p phaseSays) words() string {
 func (o outcomeSays) words() string {
 	state := [...]string{healthy: "healthy", failed: "failed", timedOut: "timed out", cancelled: "cancelled"}[o.state]
 	text := fmt.Sprintf("%s (%s)", o.outcome, state)
-	for _, flag := range []struct {
-		bit  outcomeFlag
-		name string
-	}{{upstreamTimeout, "upstream-timeout"}, {fromText, "only if weak words count"}, {maybeTimeout, "timed out if its caller did or a known timeout fits"}, {overload, "overload"}} {
-		if o.flags&flag.bit != 0 {
-			text += ", " + flag.name
+	for _, f := range slices.Concat(shownFlags, []flagWord{{fromText, "only if weak words count"},
+		{maybeTimeout, "timed out if its caller did or a known timeout fits"},
+		{ofBefore, "but of the attempt before: a call inside may know its own"}}) {
+		if o.flags&f.flag != 0 {
+			text += ", " + f.word
 		}
 	}
 	return text

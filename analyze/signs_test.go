@@ -85,6 +85,62 @@ http.getconn c 10 30 k=CLIENT s=web a=http.conn.reused=true
 	}
 }
 
+func TestDialThatWentOn(t *testing.T) {
+	// Another connection came free at 30, after 10 ms of dialling, which went on.
+	a := Run(worked(t, `
+R - 0 100 k=SERVER s=web
+c R 10 90`+http200+`
+http.getconn c 10 30 k=CLIENT s=web a=http.conn.reused=false
+http.connect http.getconn 20 60 k=CLIENT s=web
+`), Options{})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(20), Connect: ms(20), Read: ms(60), Total: ms(100)})
+	d := a.Report.Dependencies[0]
+	want(t, "connect, pool, read", []time.Duration{*d.Connect.P50.Point, *d.Pool.P50.Point, *d.Read.P50.Point}, []time.Duration{ms(10), ms(10), ms(60)})
+}
+
+func TestNameResolution(t *testing.T) {
+	// The call waits for names from its start to the event, and its attempt begins then.
+	dump := worked(t, `
+R - 0 100 k=SERVER s=web
+Sent.a.B.C R 10 90 k=CLIENT s=web
+Attempt.a.B.C Sent.a.B.C 30 90 s=web a=previous-rpc-attempts=0
+`)
+	dump.Traces[0].Spans[1].Events = []ingest.Event{{Name: "Delayed name resolution complete", At: ms(30)}}
+	a := Run(dump, Options{})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(20), Connect: ms(20), Read: ms(60), Total: ms(100)})
+}
+
+func TestKiota(t *testing.T) {
+	// The first try lies in the handler, each retry in a span of its own: it waits at the
+	// head, counts from 0, and has the status of the answer before (R17).
+	dump := worked(t, `
+R - 0 100 k=SERVER s=web
+c R 0 95 s=web
+f c 0 20`+get+`a=server.address=b a=http.response.status_code=503 st=ERROR
+r c 20 90 s=web a=http.request.resend_count=0 a=http.request.resend_delay=0.025 a=http.response.status_code=503
+g r 45 90`+get+`a=server.address=b a=http.response.status_code=200
+`)
+	spans := dump.Traces[0].Spans
+	spans[1].Name, spans[3].Name = "RetryHandler_SendAsync", "RetryHandler_SendAsync - attempt 0"
+	a := Run(dump, Options{})
+	d := a.Report.Dependencies[0]
+	want(t, "callee, calls, attempts", fmt.Sprint(d.Callee, d.Calls, d.Attempts, d.Outcomes), fmt.Sprint("b", 1, 2, map[Outcome]int{Failure: 1, OutcomeOK: 1}))
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(5), Retry: ms(20), RetryWait: ms(25), Read: ms(50), Total: ms(100)})
+}
+
+func TestNameOfAttempts(t *testing.T) {
+	// Nothing names the callee but the spans: that around the attempts counts.
+	a := Run(worked(t, `
+R - 0 100 k=SERVER s=web
+S3.ListBuckets R 0 90 k=CLIENT s=web
+RetryLoop S3.ListBuckets 0 90 s=web
+Attempt RetryLoop 0 40 s=web a=operation.attempt=1 st=ERROR
+Attempt#2 RetryLoop 40 90 s=web a=operation.attempt=2
+`), Options{})
+	d := a.Report.Dependencies[0]
+	want(t, "callee, attempts", fmt.Sprint(d.Callee, d.Attempts), fmt.Sprint("S3.ListBuckets", 2))
+}
+
 func TestNoPhases(t *testing.T) {
 	a := Run(worked(t, "R - 0 100 k=SERVER s=web\nc R 10 90"+http200), Options{})
 	d := a.Report.Dependencies[0]
@@ -363,29 +419,48 @@ func TestHedgeTiming(t *testing.T) {
 }
 
 func TestOneInstance(t *testing.T) {
-	// Two pods answer 50 calls each; the 10 slow ones all come from one of them:
-	// of the 5 above p95, 5 from half the answers have p = 1/32; so 40 more make
-	// it sure.
-	var texts []string
-	for i := range 200 {
-		took := 20 + i%3
-		pod := "one"
-		if i%2 == 0 {
-			pod = "two"
-			if i%10 == 0 {
-				took = 150 + i
+	// Two pods answer 100 calls each, and the 20 slow ones all come from one of them: of
+	// the 11 from p95 on, 11 from half the answers have p = 1/2048. The 20 are as sure
+	// where they took equally long, and there are none above p95.
+	for name, slow := range map[string]func(i int) int{"different": func(i int) int { return 150 + i }, "equal": func(int) int { return 150 }} {
+		var texts []string
+		for i := range 200 {
+			took, pod := 20+i%3, "one"
+			if i%2 == 0 {
+				if pod = "two"; i%10 == 0 {
+					took = slow(i)
+				}
+			}
+			texts = append(texts, fmt.Sprintf("R - 0 400 k=SERVER s=web\na R 0 %d%s\ns a 1 %d k=SERVER s=b h=%s", took, http200, took-1, pod))
+		}
+		r := Run(worked(t, texts...), Options{}).Report
+		i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Code == OneInstance })
+		if i < 0 {
+			t.Errorf("%s: findings %v, want %s", name, findings(&r), OneInstance)
+			continue
+		}
+		want(t, "instance", r.Findings[i].Examples[0].Instance, "two")
+	}
+}
+
+func TestConnectSlow(t *testing.T) {
+	// More than 1 s, or more than 30 % of the timeout that the call records, whether or not
+	// there is a deadline.
+	for _, test := range []struct {
+		connect, timeout string
+		want             int
+	}{
+		{"1001", "", 1}, {"1000", "", 0}, {"31", "a=timeout_ms=100", 1}, {"30", "a=timeout_ms=100", 0},
+	} {
+		a := Run(worked(t, "R - 0 2000 k=SERVER s=web\nc R 0 1900"+http200+" "+test.timeout+"\nhttp.connect c 0 "+test.connect+" k=CLIENT s=web"), Options{})
+		got := 0
+		for _, f := range a.Report.Findings {
+			if f.Code == ConnectSlow {
+				got += f.Count
 			}
 		}
-		texts = append(texts, fmt.Sprintf("R - 0 400 k=SERVER s=web\na R 0 %d%s\ns a 1 %d k=SERVER s=b h=%s", took, http200, took-1, pod))
+		want(t, test.connect+" "+test.timeout, got, test.want)
 	}
-	r := Run(worked(t, texts...), Options{}).Report
-	for _, f := range r.Findings {
-		if f.Code == OneInstance {
-			want(t, "instance", f.Examples[0].Instance, "two")
-			return
-		}
-	}
-	t.Errorf("findings %v, want %s", findings(&r), OneInstance)
 }
 
 func TestRetriesOfRetries(t *testing.T) {
@@ -534,4 +609,58 @@ func TestKeepNamesWhatIsRead(t *testing.T) {
 			t.Errorf("Keep lacks %s", key)
 		}
 	}
+}
+
+func TestHeadersWritten(t *testing.T) {
+	// 40 ms are left when the headers are written, 30 ms after the call began (5.5): the
+	// request has until 70.
+	a := Run(worked(t, `
+c - 0 100`+http200+` a=http.request.header.x-budget-ms=40
+http.headers c 30 31 k=CLIENT s=web
+s c 35 65 k=SERVER s=b
+`), Options{})
+	want(t, "late", []int{serviceRoute(t, &a.Report, "web").Late, serviceRoute(t, &a.Report, "b").Late}, []int{1, 0})
+	want(t, "overrun", a.Report.Worst[0].Overrun, ms(30))
+}
+
+func TestUnfinishedView(t *testing.T) {
+	// What has no end is not known to have taken 0 ms.
+	dump := worked(t, `
+R - 0 ? k=SERVER s=web
+c R 10 ?`+get+`a=server.address=b
+`)
+	a := Run(dump, Options{Deadline: ms(50)})
+	v := a.Views(dump.Traces[0])[0]
+	if v.Duration != nil || v.Calls[0].End != nil || v.Calls[0].Tries[0].End != nil {
+		t.Errorf("duration %v, end of the call %v and of its attempt %v, want none known", v.Duration, v.Calls[0].End, v.Calls[0].Tries[0].End)
+	}
+}
+
+func TestCancelAtDeadline(t *testing.T) {
+	// grpc-go may say RST_STREAM CANCEL of a call that its deadline ended (T21b): the parent
+	// tells, or the end.
+	const call = "\nSent.a.B.C R 0 %d k=CLIENT s=web st=ERROR"
+	for _, test := range []struct {
+		entry string
+		end   int
+		want  Outcome
+	}{
+		{"a=rpc.system=grpc a=rpc.grpc.status_code=4", 60, ReadTimeout},
+		{"a=http.request.header.x-budget-ms=100", 100, ReadTimeout},
+		{"a=http.request.header.x-budget-ms=100", 60, CancelledCaller},
+		{"", 100, CancelledCaller},
+	} {
+		dump := worked(t, fmt.Sprintf("R - 0 120 k=SERVER s=web "+test.entry+call, test.end))
+		dump.Traces[0].Spans[1].StatusText = "stream terminated by RST_STREAM with error code: CANCEL"
+		d := Run(dump, Options{}).Report.Dependencies[0]
+		want(t, fmt.Sprint(test.entry, " ", test.end), d.Outcomes, map[Outcome]int{test.want: 1})
+	}
+}
+
+func TestShownFlags(t *testing.T) {
+	// An answer that says that somebody below timed out is an error with a flag (1).
+	dump := worked(t, "R - 0 100 k=SERVER s=web\nc R 10 90"+get+"a=server.address=b a=http.response.status_code=504 st=ERROR")
+	a := Run(dump, Options{})
+	try := a.Views(dump.Traces[0])[0].Calls[0].Tries[0]
+	want(t, "outcome", fmt.Sprint(try.Outcome, try.Flags), fmt.Sprint(Failure, []string{"upstream-timeout"}))
 }

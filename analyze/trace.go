@@ -82,8 +82,11 @@ func (a *Analysis) view(t *traced, index int32, held *holding) View {
 	r := t.requests[index]
 	base := t.Spans[r.entry].Start
 	v := View{Trace: t.ID, Root: r.span, Fragment: r.role == fragment, Service: r.service, Route: r.route, Start: r.start,
-		Duration: r.duration, Ended: r.ended, TimedOut: r.timedOut, File: r.file, Position: r.position,
+		Ended: r.ended, TimedOut: r.timedOut, File: r.file, Position: r.position,
 		Path: []PathSegment{}, Calls: []ViewCall{}, Notes: []ViewNote{}}
+	if !r.broken {
+		v.Duration = kept(r.duration)
+	}
 	if r.deadline != nil {
 		budget := r.deadline.budget
 		v.Deadline, v.Source = &budget, r.deadline.source
@@ -108,7 +111,9 @@ func (a *Analysis) view(t *traced, index int32, held *holding) View {
 			v.Calls = append(v.Calls, a.viewSkip(q, s, offset))
 		}
 	}
-	slices.SortStableFunc(v.Calls, func(x, y ViewCall) int { return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(x.End, y.End)) })
+	slices.SortStableFunc(v.Calls, func(x, y ViewCall) int {
+		return cmp.Or(cmp.Compare(x.Start, y.Start), cmp.Compare(x.LastSeen(), y.LastSeen()))
+	})
 	for _, n := range held.notes {
 		v.Notes = append(v.Notes, viewNote(t, n.Code, n.Span, n.Amount, n.Amount != 0))
 	}
@@ -124,10 +129,13 @@ func (a *Analysis) view(t *traced, index int32, held *holding) View {
 func (a *Analysis) viewCall(in *traced, r *request, c *call, offset time.Duration) ViewCall {
 	span := c.span
 	v := ViewCall{Span: &span, Service: r.service, Callee: c.to.callee, Operation: c.to.operation, Required: a.requiredness(c.dep),
-		Start: c.start + offset, End: c.end + offset, Outcome: c.outcome, Attempts: len(c.attempts), Minimum: a.deps[c.dep].minimumInForce,
+		Start: c.start + offset, End: kept(c.end + offset), Outcome: c.outcome, Attempts: len(c.attempts), Minimum: a.deps[c.dep].minimumInForce,
 		Timeout: a.timeoutOf(r, c, c.start), Path: c.path, Findings: append([]FindingCode{}, c.findings...)}
 	if c.unfinished && c.winner < 0 {
 		v.Outcome = Unfinished
+		if c.end == c.start {
+			v.End = nil
+		}
 	}
 	if r.deadline != nil {
 		left, reserve := r.deadline.budget-c.start, c.reserve
@@ -135,8 +143,13 @@ func (a *Analysis) viewCall(in *traced, r *request, c *call, offset time.Duratio
 	}
 	for i := range c.attempts {
 		t := &c.attempts[i]
-		by := in.seen[t.at].rule
-		v.Tries = append(v.Tries, Try{Span: t.span, Start: t.start + offset, End: t.end + offset, Outcome: t.outcome, Hedge: t.hedge,
+		seen := &in.seen[t.at]
+		by := seen.rule
+		end := kept(t.end + offset)
+		if t.unfinished {
+			end = nil
+		}
+		v.Tries = append(v.Tries, Try{Span: t.span, Start: t.start + offset, End: end, Outcome: t.outcome, Flags: seen.flags.shown(), Hedge: t.hedge,
 			Hidden: t.hidden, Phases: t.phases.table(), Rules: TryRules{by.part, by.outcome, t.how}})
 	}
 	if pool, ok := c.poolWait(); ok {
@@ -150,7 +163,7 @@ func (a *Analysis) viewSkip(r *request, s skip, offset time.Duration) ViewCall {
 	d := a.deps[s.dep]
 	left := r.deadline.budget - s.at
 	return ViewCall{Service: r.service, Callee: d.name.callee, Operation: d.name.operation, Required: a.requiredness(s.dep),
-		Start: s.at + offset, End: s.at + offset, Outcome: Skipped, Tries: []Try{}, Remaining: &left, Timeout: &s.timeout,
+		Start: s.at + offset, End: kept(s.at + offset), Outcome: Skipped, Tries: []Try{}, Remaining: &left, Timeout: &s.timeout,
 		Minimum: d.minimumInForce, Reserve: &s.reserve, Inferred: true, Findings: []FindingCode{}}
 }
 

@@ -383,7 +383,7 @@ s c 20 80 k=SERVER s=db
 				for _, p := range v.Path {
 					sum += float64(p.End - p.Start)
 				}
-				want(t, "path of "+v.Route, sum, float64(v.Duration))
+				want(t, "path of "+v.Route, sum, float64(*v.Duration))
 			}
 		})
 	}

@@ -16,7 +16,7 @@ type View struct {
 	Service  string         `json:"service"`
 	Route    string         `json:"route"`
 	Start    int64          `json:"start_unix_ns"`
-	Duration time.Duration  `json:"duration_ns"`
+	Duration *time.Duration `json:"duration_ns"`     // null: it has no start or no end
 	Deadline *time.Duration `json:"deadline_ns"`     // null: none
 	Source   Source         `json:"deadline_source"` // "" without a deadline
 	Ended    Ended          `json:"ended"`           // "" for a fragment
@@ -49,7 +49,7 @@ type ViewCall struct {
 	Operation string         `json:"operation"`
 	Required  *bool          `json:"required"` // null: no policy
 	Start     time.Duration  `json:"start_ns"`
-	End       time.Duration  `json:"end_ns"`
+	End       *time.Duration `json:"end_ns"` // null: not known
 	Outcome   Outcome        `json:"outcome"`
 	Attempts  int            `json:"attempts"`
 	Tries     []Try          `json:"tries"`
@@ -80,12 +80,39 @@ type TryRules struct {
 	Join    string `json:"join"`
 }
 
+// LastSeen is the end of the call, or its start where no end is known.
+func (c *ViewCall) LastSeen() time.Duration { return lastSeen(c.Start, c.End) }
+
+// LastSeen is the end of the attempt, or its start where no end is known.
+func (t *Try) LastSeen() time.Duration { return lastSeen(t.Start, t.End) }
+
+func lastSeen(start time.Duration, end *time.Duration) time.Duration {
+	if end == nil {
+		return start
+	}
+	return *end
+}
+
+// Took is how long the call took; nil: not known.
+func (c *ViewCall) Took() *time.Duration { return since(c.Start, c.End) }
+
+// Took is how long the attempt took; nil: not known.
+func (t *Try) Took() *time.Duration { return since(t.Start, t.End) }
+
+func since(start time.Duration, end *time.Duration) *time.Duration {
+	if end == nil {
+		return nil
+	}
+	return kept(*end - start)
+}
+
 // A Try is one attempt of a call.
 type Try struct {
 	Span    ingest.SpanID            `json:"span"`
 	Start   time.Duration            `json:"start_ns"`
-	End     time.Duration            `json:"end_ns"`
+	End     *time.Duration           `json:"end_ns"` // null: not known
 	Outcome Outcome                  `json:"outcome"`
+	Flags   []string                 `json:"flags,omitempty"` // of the outcome: upstream-timeout, overload
 	Hedge   bool                     `json:"hedge"`
 	Hidden  int                      `json:"hidden_retries,omitempty"` // resends inside, which cannot be told apart
 	Phases  map[string]time.Duration `json:"phases"`                   // null: not recorded

@@ -10,8 +10,9 @@ import (
 // and keeps no attribute.
 type Options struct {
 	// Keep lists the attribute keys, of spans and of resources, to keep. A
-	// key that ends in * keeps every key with that prefix. Values of service.name
-	// and the span's own fields are always kept.
+	// key that ends in * keeps every key with that prefix. What is asked for in lower
+	// case is kept in capitals too, as it stands: names of headers have no case. Values
+	// of service.name and the span's own fields are always kept.
 	Keep []string
 	// Events lists the names of events to keep, with * at the end as in Keep. Of
 	// their attributes, Keep decides.

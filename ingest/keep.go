@@ -39,13 +39,30 @@ func (k *keeper) find(key []byte) int {
 	return -1
 }
 
-// match returns the key as a string if it is kept. Only keys kept by prefix
-// cost an allocation, and those go through the cache.
+// findLower reports whether the key has capitals, and is in k.names without them.
+func (k *keeper) findLower(key []byte) bool {
+	var room [longHead]byte
+	if len(key) > len(room) {
+		return false
+	}
+	capitals := false
+	for i, c := range key {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+			capitals = true
+		}
+		room[i] = c
+	}
+	return capitals && k.find(room[:len(key)]) >= 0
+}
+
+// match returns the key as a string if it is kept. Only keys kept by prefix, or
+// in spite of capitals, cost an allocation, and those go through the cache.
 func (k *keeper) match(key []byte, cache *texts) (string, bool) {
 	if i := k.find(key); i >= 0 {
 		return k.names[i], true
 	}
-	if k.all {
+	if k.all || k.findLower(key) {
 		return cache.get(key), true
 	}
 	if len(key) == 0 {

@@ -276,6 +276,18 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// Names of headers come in any case (RFC 9110, section 5.1), and keys as they stand.
+func TestKeepCapitals(t *testing.T) {
+	s := scanJSON(Options{Keep: []string{"header.x-budget-ms", "SampleRate"}}, `{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[
+		{"key":"header.X-Budget-MS","value":{"intValue":1}},
+		{"key":"header.X-Budget-MS.not","value":{"intValue":2}},
+		{"key":"SampleRate","value":{"intValue":3}},
+		{"key":"samplerate","value":{"intValue":4}}]}]}]}]}`)
+	if got, want := fmt.Sprint(s.records[0].span.Attrs), `[{SampleRate 3} {header.X-Budget-MS 1}]`; got != want {
+		t.Errorf("kept %s, want %s", got, want)
+	}
+}
+
 // Of events, those whose name is asked for; their attributes as Keep has it.
 func TestKeepEvents(t *testing.T) {
 	event := func(name string) string {

@@ -43,7 +43,7 @@ func ExampleTraceText() {
 	deadline := 100 * time.Millisecond
 	v := analyze.View{
 		Trace: ingest.TraceID{15: 1}, Root: ingest.SpanID{7: 1}, Service: "card", Route: "GET /card/{id}",
-		Duration: 110 * time.Millisecond, Deadline: &deadline, Source: analyze.ByFlag, Ended: analyze.Complete, File: "dump.json",
+		Duration: new(110 * time.Millisecond), Deadline: &deadline, Source: analyze.ByFlag, Ended: analyze.Complete, File: "dump.json",
 		Path: []analyze.PathSegment{
 			{Name: "GET", Service: "card", End: 100 * time.Millisecond, Category: analyze.Read, Callee: "prices", Operation: "GET"},
 			{Name: "GET /card/{id}", Service: "card", Start: 100 * time.Millisecond, End: 110 * time.Millisecond, Category: analyze.Own},

@@ -186,7 +186,7 @@ func views() []analyze.View {
 	no := false
 	sp := func(b byte) *ingest.SpanID { s := span(b); return &s }
 	return []analyze.View{
-		{Trace: trace(1), Root: span(1), Service: "card", Route: "GET /card/{id}", Start: noon + 123*int64(ms), Duration: 412 * ms, Deadline: new(200 * ms), Source: analyze.ByFlag,
+		{Trace: trace(1), Root: span(1), Service: "card", Route: "GET /card/{id}", Start: noon + 123*int64(ms), Duration: new(412 * ms), Deadline: new(200 * ms), Source: analyze.ByFlag,
 			Ended: analyze.PartlyOK, File: "dumps/card.json", Position: 77,
 			Path: []analyze.PathSegment{
 				{Span: span(1), Name: "GET /card/{id}", Service: "card", Start: 0, End: 10 * ms, Category: analyze.Own},
@@ -198,22 +198,22 @@ func views() []analyze.View {
 				{Span: span(1), Name: "GET /card/{id}", Service: "card", Start: 402 * ms, End: 412 * ms, Category: analyze.Own},
 			},
 			Calls: []analyze.ViewCall{
-				{Span: sp(2), Service: "card", Callee: "prices", Operation: "GET /prices", Start: 10 * ms, End: 170 * ms, Outcome: analyze.OutcomeOK, Attempts: 2, Path: 160 * ms,
+				{Span: sp(2), Service: "card", Callee: "prices", Operation: "GET /prices", Start: 10 * ms, End: new(170 * ms), Outcome: analyze.OutcomeOK, Attempts: 2, Path: 160 * ms,
 					Remaining: new(190 * ms), Timeout: new(110 * ms), Minimum: new(30 * ms), Reserve: new(20 * ms),
-					Tries: []analyze.Try{{Span: span(2), Start: 10 * ms, End: 60 * ms, Outcome: analyze.Failure}, {Span: span(3), Start: 70 * ms, End: 170 * ms, Outcome: analyze.OutcomeOK, Hedge: true,
+					Tries: []analyze.Try{{Span: span(2), Start: 10 * ms, End: new(60 * ms), Outcome: analyze.Failure}, {Span: span(3), Start: 70 * ms, End: new(170 * ms), Outcome: analyze.OutcomeOK, Hedge: true,
 						Phases: map[string]time.Duration{"tls": 2 * ms, "dns": 1 * ms}}}},
-				{Span: sp(6), Service: "card", Callee: "reviews", Operation: "GET /reviews", Start: 10 * ms, End: 110 * ms, Outcome: analyze.ReadTimeout, Attempts: 1, Required: &no,
+				{Span: sp(6), Service: "card", Callee: "reviews", Operation: "GET /reviews", Start: 10 * ms, End: new(110 * ms), Outcome: analyze.ReadTimeout, Attempts: 1, Required: &no,
 					Remaining: new(190 * ms), Timeout: new(100 * ms), Minimum: new(25 * ms), Pool: new(3 * ms)},
-				{Span: sp(4), Service: "recommendations", Callee: "postgres", Operation: "SELECT items", Start: 170*ms + 40*time.Microsecond, End: 402 * ms, Outcome: analyze.CancelledCaller, Attempts: 1, Path: 232 * ms,
+				{Span: sp(4), Service: "recommendations", Callee: "postgres", Operation: "SELECT items", Start: 170*ms + 40*time.Microsecond, End: new(402 * ms), Outcome: analyze.CancelledCaller, Attempts: 1, Path: 232 * ms,
 					Remaining: new(30 * ms), Timeout: new(-8 * ms), Minimum: new(25 * ms), Findings: []analyze.FindingCode{analyze.CallBelowMinimum, analyze.WorkPastDeadline}},
-				{Service: "card", Callee: nasty, Operation: "", Start: 402 * ms, End: 402 * ms, Outcome: analyze.Skipped, Inferred: true, Timeout: new(-222 * ms), Minimum: new(25 * ms)},
-				{Span: sp(8), Service: "card", Callee: "audit", Operation: "send", Start: 405 * ms, End: 405 * ms, Outcome: analyze.Unfinished, Attempts: 1},
+				{Service: "card", Callee: nasty, Operation: "", Start: 402 * ms, End: new(402 * ms), Outcome: analyze.Skipped, Inferred: true, Timeout: new(-222 * ms), Minimum: new(25 * ms)},
+				{Span: sp(8), Service: "card", Callee: "audit", Operation: "send", Start: 405 * ms, Outcome: analyze.Unfinished, Attempts: 1},
 			},
 			Notes: []analyze.ViewNote{{Code: analyze.ClockSkew, Span: span(5), Amount: new(-35_200 * time.Microsecond)}, {Code: "new\ncode", Span: span(6)}}},
-		{Trace: trace(2), Root: span(1), Service: "worker", Route: "", Start: noon, Duration: 1500 * time.Microsecond, Ended: analyze.Failed, TimedOut: true, File: "-", Position: 0,
+		{Trace: trace(2), Root: span(1), Service: "worker", Route: "", Start: noon, Duration: new(1500 * time.Microsecond), Ended: analyze.Failed, TimedOut: true, File: "-", Position: 0,
 			Path: []analyze.PathSegment{{Span: span(1), Name: "run", Service: "worker", End: 1500 * time.Microsecond, Category: analyze.Own}}},
-		{Trace: trace(3), Root: span(9), Fragment: true, Service: "lost", Route: "child", Start: noon, Duration: 0, File: "a.json", Position: 12},
-		{Trace: trace(4), Root: span(1), Service: "card", Route: "GET /", Start: noon, Duration: 150 * ms, Deadline: new(200 * ms), Source: analyze.Recorded, Ended: analyze.Complete, File: "a.json",
+		{Trace: trace(3), Root: span(9), Fragment: true, Service: "lost", Route: "child", Start: noon, File: "a.json", Position: 12},
+		{Trace: trace(4), Root: span(1), Service: "card", Route: "GET /", Start: noon, Duration: new(150 * ms), Deadline: new(200 * ms), Source: analyze.Recorded, Ended: analyze.Complete, File: "a.json",
 			Path: []analyze.PathSegment{{Span: span(1), Name: "GET /", Service: "card", End: 150 * ms, Category: analyze.Own}}},
 	}
 }
@@ -231,7 +231,7 @@ func tries() []analyze.View {
 		}
 		return s
 	}
-	return []analyze.View{{Trace: trace(6), Root: span(1), Service: "card", Route: "GET /card/{id}", Start: noon, Duration: 90 * ms, Ended: analyze.Complete, File: "dumps/card.json",
+	return []analyze.View{{Trace: trace(6), Root: span(1), Service: "card", Route: "GET /card/{id}", Start: noon, Duration: new(90 * ms), Ended: analyze.Complete, File: "dumps/card.json",
 		Path: []analyze.PathSegment{
 			seg(1, "GET /card/{id}", 0, 1*ms, analyze.Own),
 			seg(11, "dns", 1*ms, 2*ms, analyze.Retry), // a phase before any of the attempt itself
@@ -250,20 +250,20 @@ func tries() []analyze.View {
 			seg(1, "GET /card/{id}", 60*ms, 90*ms, analyze.Own),
 		},
 		Calls: []analyze.ViewCall{
-			{Span: sp(2), Service: "card", Callee: "prices", Operation: "GET /prices", Start: 1 * ms, End: 40 * ms, Outcome: analyze.OutcomeOK, Attempts: 3, Path: 39 * ms, Pool: new(1 * ms), Rules: rules,
+			{Span: sp(2), Service: "card", Callee: "prices", Operation: "GET /prices", Start: 1 * ms, End: new(40 * ms), Outcome: analyze.OutcomeOK, Attempts: 3, Path: 39 * ms, Pool: new(1 * ms), Rules: rules,
 				Tries: []analyze.Try{
-					{Span: span(2), Start: 1 * ms, End: 10 * ms, Outcome: analyze.Failure, Phases: map[string]time.Duration{"dns": 1 * ms, "tcp": 1 * ms, "waiting": 5 * ms, "send": 1 * ms, "back-off": 1}, Rules: analyze.TryRules{Outcome: "T3"}},
-					{Span: span(3), Start: 10 * ms, End: 12 * ms, Outcome: analyze.Refused, Rules: analyze.TryRules{Part: "C16", Outcome: "T3", Join: "R6"}},
-					{Span: span(4), Start: 27300 * us, End: 40 * ms, Outcome: analyze.OutcomeOK, Phases: map[string]time.Duration{"pool": 1 * ms, "send": 1 * ms}, Rules: analyze.TryRules{Join: "R3"}}}},
-			{Span: sp(5), Service: "card", Callee: "prices", Operation: "GET /prices", Start: 40 * ms, End: 60 * ms, Outcome: analyze.OutcomeOK, Attempts: 1, Path: 20 * ms, Rules: rules,
-				Tries: []analyze.Try{{Span: span(5), Start: 40 * ms, End: 60 * ms, Outcome: analyze.OutcomeOK, Hidden: 2, Phases: map[string]time.Duration{"pool": 0}}}},
-			{Span: sp(6), Service: "card", Callee: "reviews", Operation: "GET /reviews", Start: 40 * ms, End: 55 * ms, Outcome: analyze.OutcomeOK, Attempts: 3, Rules: rules,
+					{Span: span(2), Start: 1 * ms, End: new(10 * ms), Outcome: analyze.Failure, Phases: map[string]time.Duration{"dns": 1 * ms, "tcp": 1 * ms, "waiting": 5 * ms, "send": 1 * ms, "back-off": 1}, Rules: analyze.TryRules{Outcome: "T3"}},
+					{Span: span(3), Start: 10 * ms, End: new(12 * ms), Outcome: analyze.Refused, Rules: analyze.TryRules{Part: "C16", Outcome: "T3", Join: "R6"}},
+					{Span: span(4), Start: 27300 * us, End: new(40 * ms), Outcome: analyze.OutcomeOK, Phases: map[string]time.Duration{"pool": 1 * ms, "send": 1 * ms}, Rules: analyze.TryRules{Join: "R3"}}}},
+			{Span: sp(5), Service: "card", Callee: "prices", Operation: "GET /prices", Start: 40 * ms, End: new(60 * ms), Outcome: analyze.OutcomeOK, Attempts: 1, Path: 20 * ms, Rules: rules,
+				Tries: []analyze.Try{{Span: span(5), Start: 40 * ms, End: new(60 * ms), Outcome: analyze.OutcomeOK, Hidden: 2, Phases: map[string]time.Duration{"pool": 0}}}},
+			{Span: sp(6), Service: "card", Callee: "reviews", Operation: "GET /reviews", Start: 40 * ms, End: new(55 * ms), Outcome: analyze.OutcomeOK, Attempts: 3, Rules: rules,
 				Tries: []analyze.Try{
-					{Span: span(6), Start: 40 * ms, End: 55 * ms, Outcome: analyze.CancelledRace, Rules: analyze.TryRules{Outcome: "H4", Join: "H5"}},
-					{Span: span(7), Start: 45 * ms, End: 55 * ms, Outcome: analyze.OutcomeOK, Hedge: true, Rules: analyze.TryRules{Join: "H5"}},
-					{Span: span(8), Start: 46 * ms, End: 58 * ms, Outcome: analyze.OutcomeOK, Hedge: true, Hidden: 1, Rules: analyze.TryRules{Join: "R6"}}}},
-			{Span: sp(9), Service: "card", Callee: "audit", Operation: "send", Start: 60 * ms, End: 70 * ms, Outcome: analyze.Unfinished, Attempts: 2,
-				Tries: []analyze.Try{{Span: span(9), Start: 60 * ms, End: 60 * ms, Outcome: analyze.Unfinished}, {Span: span(10), Start: 70 * ms, End: 70 * ms, Outcome: analyze.Unfinished}}},
-			{Service: "card", Callee: "ads", Operation: "GET /ads", Start: 70 * ms, End: 70 * ms, Outcome: analyze.Skipped, Inferred: true, Timeout: new(-2 * ms)},
+					{Span: span(6), Start: 40 * ms, End: new(55 * ms), Outcome: analyze.CancelledRace, Rules: analyze.TryRules{Outcome: "H4", Join: "H5"}},
+					{Span: span(7), Start: 45 * ms, End: new(55 * ms), Outcome: analyze.OutcomeOK, Hedge: true, Rules: analyze.TryRules{Join: "H5"}},
+					{Span: span(8), Start: 46 * ms, End: new(58 * ms), Outcome: analyze.OutcomeOK, Hedge: true, Hidden: 1, Rules: analyze.TryRules{Join: "R6"}}}},
+			{Span: sp(9), Service: "card", Callee: "audit", Operation: "send", Start: 60 * ms, End: new(70 * ms), Outcome: analyze.Unfinished, Attempts: 2,
+				Tries: []analyze.Try{{Span: span(9), Start: 60 * ms, Outcome: analyze.Unfinished}, {Span: span(10), Start: 70 * ms, Outcome: analyze.Unfinished}}},
+			{Service: "card", Callee: "ads", Operation: "GET /ads", Start: 70 * ms, End: new(70 * ms), Outcome: analyze.Skipped, Inferred: true, Timeout: new(-2 * ms)},
 		}}}
 }

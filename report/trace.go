@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"overrun/analyze"
@@ -42,9 +43,9 @@ func viewSection(d *document, v *analyze.View, o Options) {
 	}
 	d.say(routeLabel(v.Service, v.Route, nil), ", root span ", v.Root.String())
 	d.say("started ", at(v.Start), "; ", whereIn(v.File, v.Position))
-	d.say("took ", setting(v.Duration), ended(v))
+	d.say("took ", orUnknown(v.Duration, setting), ended(v))
 	if v.Deadline != nil {
-		d.say("deadline ", setting(*v.Deadline), ", ", sourceLine(v.Source), ": ", lateness(v))
+		d.say("deadline ", setting(*v.Deadline), ", ", sourceLine(v.Source), lateness(v))
 	} else if !v.Fragment {
 		d.say(noDeadline)
 	}
@@ -65,20 +66,23 @@ func ended(v *analyze.View) string {
 }
 
 func lateness(v *analyze.View) string {
-	late := v.Duration - *v.Deadline
+	if v.Duration == nil {
+		return ""
+	}
+	late := *v.Duration - *v.Deadline
 	switch {
 	case late <= 0:
-		return "in time, " + setting(-late) + " left"
+		return ": in time, " + setting(-late) + " left"
 	case v.Ended == analyze.Failed: // late is a word for answers
-		return "ended " + setting(late) + " after it"
+		return ": ended " + setting(late) + " after it"
 	}
-	return "late by " + setting(late)
+	return ": late by " + setting(late)
 }
 
 // pathTable draws the critical path, a row a segment; the phases of an attempt
 // are one as long as their time is spent on one thing.
 func pathTable(d *document, v *analyze.View, o Options) {
-	if len(v.Path) == 0 {
+	if len(v.Path) == 0 || v.Duration == nil {
 		d.head("Critical path")
 		d.say("no path: the span has no length, or its times are not known")
 		return
@@ -91,13 +95,13 @@ func pathTable(d *document, v *analyze.View, o Options) {
 		d.head("Critical path", "by timing")
 	}
 	bar := column{left: true}
-	if v.Deadline != nil && *v.Deadline >= 0 && *v.Deadline < v.Duration {
+	if v.Deadline != nil && *v.Deadline >= 0 && *v.Deadline < *v.Duration {
 		bar.head = "│ deadline"
 	}
 	t := d.table("", column{head: "start, ms"}, column{head: "end, ms"}, bar, column{head: "took"},
 		column{head: "time", left: true}, column{head: "who", left: true, fill: true})
 	t.left = len(segments) - n
-	write := offsets(v.Duration)
+	write := offsets(*v.Duration)
 	for _, i := range largest(len(segments), n, func(i int) time.Duration { return segments[i].End - segments[i].Start }) {
 		s := &segments[i]
 		who := say(named(s.Service), " ", named(s.Name))
@@ -134,7 +138,7 @@ func joined(v *analyze.View) (list []analyze.PathSegment) {
 			case this != nil && try == nil: // what came before began within it
 				same = same && this.Start <= last.Start
 			case this == nil && try != nil:
-				same = same && s.End <= try.End
+				same = same && s.End <= try.LastSeen()
 			default:
 				same = same && this == try
 			}
@@ -155,15 +159,15 @@ func joined(v *analyze.View) (list []analyze.PathSegment) {
 func drawBar(start, end time.Duration, v *analyze.View) string {
 	// Neighbours share a rounded edge, so that bars tile as segments do.
 	edge := func(d time.Duration) int {
-		if v.Duration <= 0 {
+		if *v.Duration <= 0 {
 			return 0
 		}
-		return int(math.Round(min(max(float64(d)/float64(v.Duration), 0), 1) * barCells))
+		return int(math.Round(min(max(float64(d)/float64(*v.Duration), 0), 1) * barCells))
 	}
 	from := min(edge(start), barCells-1)
 	to := max(edge(end), from+1)
 	bar := slices.Repeat([]rune{' '}, barCells)
-	if v.Deadline != nil && *v.Deadline >= 0 && *v.Deadline < v.Duration {
+	if v.Deadline != nil && *v.Deadline >= 0 && *v.Deadline < *v.Duration {
 		bar[min(edge(*v.Deadline), barCells-1)] = '│'
 	}
 	for i := from; i < to; i++ {
@@ -255,16 +259,20 @@ func callTable(d *document, v *analyze.View, o Options) {
 		t.column(column{head: "slack"})
 	}
 	t.left = len(v.Calls) - n
-	write := offsets(v.Duration)
+	var whole time.Duration
+	if v.Duration != nil {
+		whole = *v.Duration
+	}
+	write := offsets(whole)
 	first := func(i int) time.Duration {
 		if len(v.Calls[i].Findings) > 0 {
 			return math.MaxInt64
 		}
-		return v.Calls[i].End - v.Calls[i].Start
+		return v.Calls[i].LastSeen() - v.Calls[i].Start
 	}
 	for _, i := range largest(len(v.Calls), n, first) {
 		c := &v.Calls[i]
-		end, took := say(write(c.End)), say(dur(c.End-c.Start))
+		end, took := say(orUnknown(c.End, write)), say(orUnknown(c.Took(), dur))
 		outcome, attempts, onPath := c.Outcome.String(), count(c.Attempts), dur(c.Path)
 		switch {
 		case c.Outcome == analyze.Skipped:
@@ -272,8 +280,10 @@ func callTable(d *document, v *analyze.View, o Options) {
 				outcome += " (inferred)"
 			}
 			end, took, attempts = say(unknown), say(unknown), unknown
-		case c.Outcome == analyze.Unfinished && c.End == c.Start:
-			end, took, onPath = say(unknown), say(unknown), unknown
+		case c.End == nil:
+			onPath = unknown
+		case len(c.Tries) == 1 && len(c.Tries[0].Flags) > 0: // of several, each says it below
+			outcome += " (" + strings.Join(c.Tries[0].Flags, ", ") + ")"
 		}
 		cells := []cell{{line: say(write(c.Start))}, {line: end}, {line: took}, {line: say(onPath)}, {line: say(named(outcome))}, {line: say(attempts)}}
 		if deadlines {
@@ -307,9 +317,9 @@ const heldMark = "█"
 // attempt of the view has phases, which the head says.
 func callDetails(c *analyze.ViewCall, write func(time.Duration) string, o Options, silent bool) (details []line) {
 	if c.Outcome.Cut() {
-		cut := "cut after " + setting(c.End-c.Start)
+		cut := "cut after " + orUnknown(c.Took(), setting)
 		if c.Remaining != nil {
-			cut += ", " + left(*c.Remaining-(c.End-c.Start))
+			cut += ", " + left(*c.Remaining-(c.LastSeen()-c.Start))
 		}
 		details = append(details, say(cut))
 	}
@@ -362,7 +372,7 @@ func callDetails(c *analyze.ViewCall, write func(time.Duration) string, o Option
 func attempts(c *analyze.ViewCall, write func(time.Duration) string, o Options, silent bool) (details []line) {
 	winner := -1
 	for i := range c.Tries {
-		if t := &c.Tries[i]; t.Outcome.Answered() && (winner < 0 || t.End < c.Tries[winner].End) {
+		if t := &c.Tries[i]; t.Outcome.Answered() && (winner < 0 || t.LastSeen() < c.Tries[winner].LastSeen()) {
 			winner = i
 		}
 	}
@@ -378,14 +388,17 @@ func attempts(c *analyze.ViewCall, write func(time.Duration) string, o Options, 
 		if t.Hedge {
 			head += " (hedge)"
 		}
-		l := say(head, ": ", write(t.Start), " … ", write(t.End), " ms, took ", setting(t.End-t.Start), ", ", named(t.Outcome.String()))
-		if t.Outcome == analyze.Unfinished && t.End == t.Start {
+		l := say(head, ": ", write(t.Start), " … ", orUnknown(t.End, write), " ms, took ", orUnknown(t.Took(), setting), ", ", named(t.Outcome.String()))
+		if t.End == nil {
 			l = say(head, ": from ", write(t.Start), " ms, end not known")
 			known = false
 		}
-		end = max(end, t.End)
-		if t.Outcome == analyze.CancelledRace || hedged && winner >= 0 && i != winner && t.End > c.Tries[winner].End {
+		end = max(end, t.LastSeen())
+		if t.Outcome == analyze.CancelledRace || hedged && winner >= 0 && i != winner && t.LastSeen() > c.Tries[winner].LastSeen() {
 			l = append(l, say(", lost the race")...)
+		}
+		if len(t.Flags) > 0 {
+			l = append(l, say(" (", strings.Join(t.Flags, ", "), ")")...)
 		}
 		if t.Hidden > 0 {
 			l = append(l, say(", ", hidden(t.Hidden))...)
