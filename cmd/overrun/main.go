@@ -26,6 +26,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -134,6 +135,9 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // the command line, unless it says so.
 func (a *app) starting(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
+		if at := slices.Index(args, ""); at >= 0 {
+			return usagef("argument %d is empty: %s", at+1, noEmpty)
+		}
 		a.started = true
 		return work(cmd, args)
 	}
