@@ -169,8 +169,10 @@ func (f *sourceFlags) picked(r *analyze.Report) error {
 	if f.pick == (analyze.Pick{}) || r.Input.Requests+r.Input.Fragments > 0 {
 		return nil
 	}
-	return errors.New("no request is picked by --since, --until, --service and --route")
+	return errNotPicked
 }
+
+var errNotPicked = errors.New("no request is picked by --since, --until, --service and --route")
 
 // complete offers words for the value of a flag.
 func complete(cmd *cobra.Command, flag string, words []string) {
