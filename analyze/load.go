@@ -106,6 +106,7 @@ func (c *crop) add(d *crop) {
 // A loader reads one summary.
 type loader struct {
 	*Analysis
+	file      fileReader
 	from      *bufio.Reader
 	sum       checksum.Hash
 	b         []byte // of the record at hand
@@ -158,7 +159,8 @@ func (l *loader) load(ctx context.Context, file io.Reader) error {
 	if version := start[len(SummaryMagic)]; version == 0 || version > summaryVersion {
 		return fmt.Errorf("a summary of version %d, and this overrun reads versions up to %d: use a newer overrun", version, summaryVersion)
 	}
-	unpacked, err := zstd.NewReader(file, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8<<20))
+	l.file.Reader = file
+	unpacked, err := zstd.NewReader(&l.file, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8<<20))
 	if err != nil {
 		return err
 	}
@@ -189,7 +191,7 @@ func (l *loader) next() (recordKind, error) {
 	l.b = l.b[:0]
 	kind, err := l.from.ReadByte()
 	if err != nil {
-		return 0, unpackError(err)
+		return 0, l.unpackError(err)
 	}
 	size, err := binary.ReadUvarint(l.from)
 	switch {
@@ -206,7 +208,7 @@ func (l *loader) next() (recordKind, error) {
 		at := len(l.b)
 		l.b = slices.Grow(l.b, n)[:at+n]
 		if _, err := io.ReadFull(l.from, l.b[at:]); err != nil {
-			return 0, unpackError(err)
+			return 0, l.unpackError(err)
 		}
 		left -= n
 	}
@@ -215,15 +217,28 @@ func (l *loader) next() (recordKind, error) {
 
 // unpackError says of an error of unpacking that the summary is damaged, unless it was cut
 // off, or cannot be read.
-func unpackError(err error) error {
-	for _, e := range []error{zstd.ErrMagicMismatch, zstd.ErrReservedBlockType, zstd.ErrCompressedSizeTooBig, zstd.ErrBlockTooSmall,
-		zstd.ErrWindowSizeExceeded, zstd.ErrWindowSizeTooSmall, zstd.ErrDecoderSizeExceeded, zstd.ErrUnknownDictionary,
-		zstd.ErrFrameSizeExceeded, zstd.ErrFrameSizeMismatch, zstd.ErrCRCMismatch, zstd.ErrUnexpectedBlockSize} {
-		if errors.Is(err, e) {
-			return fmt.Errorf("damaged: %w", err)
-		}
+func (l *loader) unpackError(err error) error {
+	switch {
+	case l.file.err != nil:
+		return l.file.err
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return err
 	}
-	return err
+	return fmt.Errorf("damaged: %w", err)
+}
+
+// A fileReader remembers why its file could not be read.
+type fileReader struct {
+	io.Reader
+	err error
+}
+
+func (f *fileReader) Read(b []byte) (int, error) {
+	n, err := f.Reader.Read(b)
+	if err != nil && err != io.EOF {
+		f.err = err
+	}
+	return n, err
 }
 
 // content is what the record at hand holds.

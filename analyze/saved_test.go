@@ -67,6 +67,21 @@ func TestBadSummaries(t *testing.T) {
 			}
 		}
 	}
+	// What the library says of bytes that do not unpack has many words: all mean damage.
+	var names strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&names, "service-%d GET /route/%d/{id}", i*i%97, i%13)
+	}
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := w.EncodeAll([]byte(names.String()), []byte(SummaryMagic+"\x01"))
+	for at := len(SummaryMagic) + 1; at < len(text); at++ {
+		b := bytes.Clone(text)
+		b[at] ^= 0x55
+		refuse(fmt.Sprintf("byte %d of names", at), b, o, "damaged", "cut off")
+	}
 	newer := bytes.Clone(good)
 	newer[len(SummaryMagic)] = summaryVersion + 1
 	refuse("a newer one", newer, o, fmt.Sprintf("version %d", summaryVersion+1))

@@ -39,7 +39,7 @@ func expand(paths []string) ([]input, error) {
 		if !ok || path < have.path {
 			in := input{path: path}
 			in.stream, in.stamp = rotation(path)
-			if info.Mode().IsRegular() {
+			if info != nil && info.Mode().IsRegular() {
 				in.size = info.Size()
 			}
 			have = in
@@ -47,7 +47,8 @@ func expand(paths []string) ([]input, error) {
 		have.named = asked
 		named[key] = have
 	}
-	for _, path := range paths {
+	been := make(map[string]bool)
+	for _, path := range slices.Sorted(slices.Values(paths)) { // a folder has the same name whatever the order
 		if path == "-" {
 			named["-"] = input{path: "-", named: true, stream: "-"}
 			continue
@@ -62,7 +63,7 @@ func expand(paths []string) ([]input, error) {
 			}
 		}
 		for _, match := range matches {
-			if err := walk(filepath.Clean(match), add); err != nil {
+			if err := walk(filepath.Clean(match), been, add); err != nil {
 				return nil, err
 			}
 		}
@@ -88,9 +89,10 @@ func Files(paths []string) ([]string, error) {
 	return list, nil
 }
 
-// walk calls add for the file, or for each file under the folder. Links are
-// followed to files, not to folders.
-func walk(path string, add func(string, fs.FileInfo, bool)) error {
+// walk calls add for the file, or for each file under the folder. Links are followed, but
+// no folder is walked twice: been has the real paths of those that were. What a link in a
+// folder leads to may be gone: then add gets no info.
+func walk(path string, been map[string]bool, add func(string, fs.FileInfo, bool)) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return plainError(path, err)
@@ -99,25 +101,47 @@ func walk(path string, add func(string, fs.FileInfo, bool)) error {
 		add(path, info, true)
 		return nil
 	}
-	any := false
-	err = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return plainError(at, err)
+	nothing := true
+	var visit func(folder string) error
+	visit = func(folder string) error {
+		real, err := filepath.EvalSymlinks(folder)
+		if err == nil {
+			real, err = filepath.Abs(real)
 		}
-		if d.IsDir() {
+		if err != nil {
+			return plainError(folder, err)
+		}
+		if been[real] {
+			nothing = false // there may be some, under another name
 			return nil
 		}
-		info, err := os.Stat(at)
-		if err == nil && info.Mode().IsRegular() {
-			any = true
-			add(at, info, false)
+		been[real] = true
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			return plainError(folder, err)
+		}
+		for _, e := range entries {
+			at := filepath.Join(folder, e.Name())
+			info, err := os.Stat(at)
+			switch {
+			case err == nil && info.IsDir():
+				if err := visit(at); err != nil {
+					return err
+				}
+			case err != nil || info.Mode().IsRegular():
+				nothing = false
+				add(at, info, false)
+			}
 		}
 		return nil
-	})
-	if err == nil && !any {
+	}
+	if err := visit(path); err != nil {
+		return err
+	}
+	if nothing {
 		return fmt.Errorf("%s: no file in the folder", path)
 	}
-	return err
+	return nil
 }
 
 // plainError puts the path in front once and drops the name of the system

@@ -102,6 +102,7 @@ func (t *jsonText) run(tail string) (inside bool) {
 		case c == 0:
 			t.nuls()
 		case isFiller(c):
+			t.countLists(c)
 			t.pos++
 		case c == 0xEF && bytes.HasPrefix(t.buf[t.pos:], bom):
 			t.pos += len(bom)
@@ -126,6 +127,22 @@ func (t *jsonText) run(tail string) (inside bool) {
 		}
 	}
 	return false
+}
+
+// countLists counts the brackets of lists around values. Those of a logger's prefix are none:
+// [pod/x] {"resource":… Units are decoded anywhere, so that only their sum says whether a list
+// has no end.
+func (t *jsonText) countLists(c byte) {
+	switch {
+	case c != '[' && c != ']' || t.pos < t.lead || t.embedded:
+	case c == ']':
+		t.found[t.index].lists--
+	default:
+		rest := bytes.TrimLeft(t.buf[t.pos+1:], " \t\r\n")
+		if len(rest) == 0 || rest[0] == '{' || rest[0] == '[' || rest[0] == ']' {
+			t.found[t.index].lists++
+		}
+	}
 }
 
 // nuls skips and notes what log rotation left.

@@ -96,6 +96,9 @@ func Open(ctx context.Context, paths []string, o Options) (store *Store, err err
 func (f *found) add(g found) {
 	f.spans += g.spans
 	f.other += g.other
+	f.lists += g.lists
+	f.ends = max(f.ends, g.ends)
+	f.cutOff = f.cutOff || g.cutOff
 	if g.odd != "" && (f.odd == "" || g.saysMore(f)) {
 		f.odd, f.oddAt, f.says = g.odd, g.oddAt, g.says
 	}
@@ -212,13 +215,16 @@ func (r *reading) read() (refused string) {
 
 const empty = "empty"
 
-// judge turns files without spans into notes, or into the error if there is no
-// span at all.
+// judge notes lists that were cut off between their values. It turns files without spans into
+// notes, or into the error if there is no span at all.
 func (j *job) judge() error {
 	spans, first := int64(0), ""
 	for i, in := range j.inputs {
 		f := &j.found[i]
 		spans += f.spans
+		if f.lists > 0 && !f.cutOff {
+			j.notes.Merge(Note{Code: Truncated, Count: 1, Text: "a list without an end", Example: Place{File: in.path, Position: f.ends}})
+		}
 		if f.spans > 0 {
 			continue
 		}

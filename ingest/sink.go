@@ -65,6 +65,10 @@ type found struct {
 	oddAt int64
 	says  says // how much odd says
 
+	lists  int   // brackets of lists around values that were opened, less those closed
+	ends   int64 // offset at which a text ends, of the last
+	cutOff bool  // the input ended in the middle of something
+
 	refused string // why nothing was decoded; "" if something was
 }
 
@@ -156,6 +160,7 @@ func (s *sink) badID(at int64, id string) {
 // something.
 func (s *sink) cutOff(at, n int64, why string) {
 	s.notes.Merge(Note{Code: Truncated, Count: 1, Bytes: n, Text: why, Example: Place{File: s.file, Position: at}})
+	s.found[s.index].cutOff = true
 	s.oddBy(at, why)
 }
 

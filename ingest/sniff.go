@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A sign tells a form by its first bytes. Exactly one of unwrap, unpack, read
@@ -48,6 +49,7 @@ var signs = slices.Concat([]sign{
 	{name: "Jaeger protobuf", is: isJaegerSpan, read: (*source).readJaegerSpans},
 	{name: "Jaeger batch", is: isJaegerBatch, read: (*source).readJaegerBatch},
 	// What says by its first bytes that it is none of ours.
+	{name: "UTF-32", is: isUTF32, refuse: "UTF-32: make UTF-8 of it (iconv -f UTF-32 -t UTF-8)"},
 	{name: "UTF-16", is: isUTF16, unwrap: (*source).utf16Text},
 	{name: "Parquet", is: prefix("PAR1"), refuse: "a Parquet file: export it as JSON lines"},
 	{name: "Avro", is: prefix("Obj\x01"), refuse: "an Avro file: export its records as JSON lines"},
@@ -119,8 +121,33 @@ func isZstd(head []byte) bool {
 
 func isTar(head []byte) bool { return len(head) >= 262 && string(head[257:262]) == "ustar" }
 
+func isUTF32(head []byte) bool {
+	return bytes.HasPrefix(head, []byte{0xff, 0xfe, 0, 0}) || bytes.HasPrefix(head, []byte{0, 0, 0xfe, 0xff})
+}
+
 func isUTF16(head []byte) bool {
-	return bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
+	order, _ := utf16Order(head)
+	return order != nil
+}
+
+// utf16Order tells UTF-16 by its byte order mark of so many bytes, or where it has none by the
+// bracket that JSON begins with and a second unit of ASCII; nil: it is none.
+func utf16Order(head []byte) (order binary.ByteOrder, mark int) {
+	const beforeValue = "{[\"}] \t\r\n" // what may follow a bracket, numbers aside
+	open := func(a, b byte) bool { return (a == '{' || a == '[') && strings.IndexByte(beforeValue, b) >= 0 }
+	switch {
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}):
+		return binary.LittleEndian, 2
+	case bytes.HasPrefix(head, []byte{0xfe, 0xff}):
+		return binary.BigEndian, 2
+	case len(head) < 4:
+		return nil, 0
+	case head[1] == 0 && head[3] == 0 && open(head[0], head[2]):
+		return binary.LittleEndian, 0
+	case head[0] == 0 && head[2] == 0 && open(head[1], head[3]):
+		return binary.BigEndian, 0
+	}
+	return nil, 0
 }
 
 func isHTML(head []byte) bool {

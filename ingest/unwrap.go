@@ -206,17 +206,11 @@ func (u unpacked) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// utf16Text turns UTF-16, its byte order mark in front, into UTF-8. PowerShell
-// writes it where output is redirected.
+// utf16Text turns UTF-16 into UTF-8. PowerShell writes it where output is redirected.
 func (f *source) utf16Text() error {
-	var mark [2]byte
-	if _, err := io.ReadFull(f.r, mark[:]); err != nil {
-		return err
-	}
-	order := binary.ByteOrder(binary.LittleEndian)
-	if mark[0] == 0xfe {
-		order = binary.BigEndian
-	}
+	head, _ := f.r.Peek(4) // it was seen
+	order, mark := utf16Order(head)
+	f.r.Discard(mark)
 	f.wrap(&utf16Reader{f: f, r: f.r, order: order})
 	return nil
 }

@@ -43,6 +43,9 @@ func (w *worker) text(u unit) {
 	w.json.lead = min(u.lead, len(u.data))
 	inside := w.json.decode(u.data, u.base, u.tail)
 	w.json.lead = 0
+	if u.tail == endOfInput {
+		w.sink.found[u.file].ends = u.base + int64(len(u.data))
+	}
 	if !inside && u.tail != "" && u.tail != endOfInput && u.tail != tooLong {
 		w.cutOff(u.base+int64(len(u.data)), 0, u.tail)
 	}

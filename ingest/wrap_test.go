@@ -94,6 +94,13 @@ func dockerOf(text string, n int) string {
 
 // Whatever a dump is wrapped in, its spans are the same.
 func TestWrappings(t *testing.T) {
+	quoted := func(text string) string {
+		b, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
 	text := strings.Join(three, "\n") + "\n"
 	parts := []packed{{"a/1.json", three[0]}, {"a/2.json.gz", string(gz([]byte(three[1])))}, {"b.txt.zst", string(zst([]byte(three[2])))}}
 	want := readText(t, text)
@@ -107,6 +114,8 @@ func TestWrappings(t *testing.T) {
 		"tar in zip":                zipOf(t, packed{"x.tar.gz", string(gz([]byte(tarOf(t, parts...))))}),
 		"UTF-16, little end first":  utf16Of(text, binary.LittleEndian),
 		"UTF-16, big end first":     utf16Of(text, binary.BigEndian),
+		"UTF-16, little, no mark":   utf16Of(text, binary.LittleEndian)[2:],
+		"UTF-16, big, no mark":      utf16Of(text, binary.BigEndian)[2:],
 		"UTF-16 in gzip":            string(gz([]byte(utf16Of(text, binary.LittleEndian)))),
 		"CRI":                       criOf(text, 1<<20),
 		"docker":                    dockerOf(text, 1<<20),
@@ -116,6 +125,7 @@ func TestWrappings(t *testing.T) {
 		"CRI in UTF-16":             utf16Of(criOf(text, 1<<20), binary.LittleEndian),
 		"a logger's prefix":         "INFO: " + strings.Join(three, "\nINFO: "),
 		"a compose prefix":          "web-1  | " + strings.Join(three, "\nweb-1  | "),
+		"a log subscription":        `{"messageType":"DATA_MESSAGE","logGroup":"g","logEvents":[{"id":"1","timestamp":1,"message":` + quoted(three[0]) + `},{"id":"2","message":` + quoted(three[1]) + `}]}{"logEvents":[{"id":"3","message":` + quoted(three[2]) + `}]}`,
 		"a kubectl prefix":          "[pod/x/otelcol] " + strings.Join(three, "\n[pod/x/otelcol] "),
 		"a prefix, then bare spans": "INFO: " + strings.NewReplacer(`{"resourceSpans":[`, "", `]}]}]}`+"\n", "]}]}\nINFO: ", "]}]}]}", "]}]}").Replace(text[:len(text)-1]),
 	} {

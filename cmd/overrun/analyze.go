@@ -66,7 +66,7 @@ func (a *app) analyzeCommand() *cobra.Command {
 	f.bind(cmd, "text", "markdown", "json", "csv")
 	f.bindSplit(cmd)
 	f.bindMetrics(cmd)
-	cmd.Flags().StringVar(&f.save, "save", "", "write a summary to `FILE` as well, which is an input like a dump: nights that add up.\nIt is replaced only when all went well")
+	cmd.Flags().Var(&textValue{&f.save}, "save", "write a summary to `FILE` as well, which is an input like a dump: nights that add up.\nIt is replaced only when all went well")
 	cmd.Flags().Var(&codesValue{&f.failOn}, "fail-on", "exit with status 3 if there are findings of `CODE`[,CODE], or of any code")
 	complete(cmd, "fail-on", codeNames())
 	return cmd
@@ -124,6 +124,9 @@ func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) er
 	}
 	if err != nil {
 		return err
+	}
+	if slices.Contains(f.failOn, analyze.RequestLate) && !slices.ContainsFunc(result.Routes, func(r analyze.Route) bool { return r.WithDeadline > 0 }) {
+		fmt.Fprintln(a.stderr, "overrun: --fail-on: no deadline is known, so that no request can be late: give --deadline or a policy")
 	}
 	return checkRules(result, f.failOn)
 }

@@ -95,8 +95,13 @@ func runCompare(ctx context.Context, a *app, f *compareFlags, paths []string) er
 	if err != nil {
 		return err
 	}
-	if f.junit != "" && (policy == nil || len(policy.Acceptance) == 0) {
-		return usagef("--junit writes the rules of acceptance: give them in a file of --policy")
+	if policy == nil || len(policy.Acceptance) == 0 {
+		switch {
+		case f.junit != "":
+			return usagef("--junit writes the rules of acceptance: give them in a file of --policy")
+		case f.strict:
+			return usagef("--strict is for the rules of acceptance: give them in a file of --policy")
+		}
 	}
 	var outputs []*output // the report, metrics, JUnit
 	for _, path := range []string{f.output, f.metrics, f.junit} {

@@ -3,10 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,7 +54,7 @@ func (f *sourceFlags) bindPolicy(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.Var(&durationValue{to: &f.deadline, positive: true}, "deadline", "`TIME` from the start of a top request to its deadline, such as 200ms,\nwhere neither the spans nor the policy give one")
-	flags.StringVar(&f.policy, "policy", "", "policy `FILE` (YAML): deadlines of routes, rules of dependencies")
+	flags.Var(&textValue{&f.policy}, "policy", "policy `FILE` (YAML): deadlines of routes, rules of dependencies")
 	_ = cmd.MarkFlagFilename("policy", "yaml", "yml") // fails only if the flag is unknown
 }
 
@@ -59,7 +63,7 @@ func (f *sourceFlags) bindForm(cmd *cobra.Command, formats []string) {
 	flags := cmd.Flags()
 	f.format = formats[0]
 	flags.Var(&choiceValue{&f.format, formats}, "format", "`FORM` of the output: "+strings.Join(formats, ", "))
-	flags.StringVarP(&f.output, "output", "o", "", "write to `FILE`, which is replaced only when all went well")
+	flags.VarP(&textValue{&f.output}, "output", "o", "write to `FILE`, which is replaced only when all went well")
 	flags.Var(&linkValue{&f.link}, "link", "`URL` that trace ids link to, with {trace} in place of the id:\nin markdown, and in text on a terminal with colour")
 	flags.Var(&countValue{to: &f.top, min: 1}, "top", "show `N` rows of each table, and not 10; text and markdown only")
 	flags.BoolVar(&f.all, "all", false, "show all rows of each table")
@@ -74,7 +78,7 @@ func (f *sourceFlags) bindForm(cmd *cobra.Command, formats []string) {
 
 // bindSplit adds what tells rows apart.
 func (f *sourceFlags) bindSplit(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.splitBy, "split-by", "", "tell rows apart by the value of `ATTRIBUTE` of a request's entry span, or of its\nresource, such as cloud.region: like is to be compared with like")
+	cmd.Flags().Var(&textValue{&f.splitBy}, "split-by", "tell rows apart by the value of `ATTRIBUTE` of a request's entry span, or of its\nresource, such as cloud.region: like is to be compared with like")
 }
 
 // bindMetrics adds a file of numbers besides the report.
@@ -98,12 +102,12 @@ func (f *sourceFlags) bindInput(cmd *cobra.Command) {
 	f.maxSkew = analyze.DefaultMaxSkew
 	flags.Var(&instantValue{&f.pick.Since}, "since", "only requests that start at `TIME` or later, such as 2026-11-29T23:00Z;\na time without a zone is UTC")
 	flags.Var(&instantValue{&f.pick.Until}, "until", "only requests that start before `TIME`")
-	flags.StringVar(&f.pick.Service, "service", "", "only requests of services that match `GLOB`, in which * stands for any text")
-	flags.StringVar(&f.pick.Route, "route", "", "only requests of routes that match `GLOB`")
+	flags.Var(&textValue{&f.pick.Service}, "service", "only requests of services that match `GLOB`, in which * stands for any text")
+	flags.Var(&textValue{&f.pick.Route}, "route", "only requests of routes that match `GLOB`")
 	flags.Var(&durationValue{to: &f.maxSkew}, "max-skew", "move no clock by more than `TIME`; 0s: move none")
-	flags.VarP(&countValue{to: &f.workers}, "jobs", "j", "work on `N` processors; 0: on all. The output does not depend on it")
+	flags.VarP(&countValue{to: &f.workers, most: runtime.GOMAXPROCS(0)}, "jobs", "j", "work on `N` processors; 0: on all. The output does not depend on it")
 	flags.Var(&sizeValue{&f.memory}, "memory", "use at most `SIZE` of memory, such as 512MiB or 25%; what does not fit goes to a\nfile in --temp. Half of the machine's if not given. The output does not depend on it,\nunless a single trace is larger: a note says so")
-	flags.StringVar(&f.temp, "temp", "", "`FOLDER` for what does not fit into memory; it is gone when the run ends, however")
+	flags.Var(&textValue{&f.temp}, "temp", "`FOLDER` for what does not fit into memory; it is gone when the run ends, however")
 	flags.Var(&choiceValue{&f.decoder, decoders}, "decoder", "`WHO` decodes OTLP: "+strings.Join(decoders, " or ")+" (the collector's library: slower, takes less, and a\nspan's position is that of the JSON object or the ResourceSpans that holds it)")
 	flags.BoolVar(&f.progress, "progress", false, "where standard error is no terminal, write a line every "+logEvery.String()+" to it: bytes, spans, spans/s, time left")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress bar, no summary on standard error")
@@ -113,6 +117,22 @@ func (f *sourceFlags) bindInput(cmd *cobra.Command) {
 
 // share is the memory of one side.
 func (f *sourceFlags) share() int64 { return f.memory / int64(max(f.sides, 1)) }
+
+// folder fails where --temp leads to no folder: a long read would find out only when its
+// memory is full.
+func (f *sourceFlags) folder() error {
+	if f.temp == "" {
+		return nil
+	}
+	info, err := os.Stat(f.temp)
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "stat", Path: f.temp, Err: syscall.ENOTDIR}
+	}
+	if err != nil {
+		return fmt.Errorf("--temp: %w", err)
+	}
+	return nil
+}
 
 // distinct fails where a file would be written twice.
 func distinct(paths ...string) error {
@@ -149,8 +169,10 @@ func (f *sourceFlags) picked(r *analyze.Report) error {
 	if f.pick == (analyze.Pick{}) || r.Input.Requests+r.Input.Fragments > 0 {
 		return nil
 	}
-	return errors.New("no request is picked by --since, --until, --service and --route")
+	return errNotPicked
 }
+
+var errNotPicked = errors.New("no request is picked by --since, --until, --service and --route")
 
 // complete offers words for the value of a flag.
 func complete(cmd *cobra.Command, flag string, words []string) {
@@ -160,6 +182,24 @@ func complete(cmd *cobra.Command, flag string, words []string) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+// noEmpty says what is wrong with an empty argument or value: in a script that is a
+// variable which was not set, and to go on would read another folder, or all services.
+const noEmpty = "give a value, or leave it out"
+
+// A textValue is any text but the empty one.
+type textValue struct{ to *string }
+
+func (v *textValue) Type() string   { return "string" }
+func (v *textValue) String() string { return *v.to }
+
+func (v *textValue) Set(text string) error {
+	if text == "" {
+		return fmt.Errorf("it is empty: %s", noEmpty)
+	}
+	*v.to = text
+	return nil
 }
 
 // A durationValue is a time with a unit, not negative.
@@ -230,8 +270,9 @@ func (v *choiceValue) Set(text string) error {
 
 // A countValue is a whole number, at least min.
 type countValue struct {
-	to  *int
-	min int
+	to   *int
+	min  int
+	most int // what is more counts as this; 0: no limit
 }
 
 func (v *countValue) Type() string   { return "int" }
@@ -241,6 +282,9 @@ func (v *countValue) Set(text string) error {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < v.min {
 		return fmt.Errorf("write a whole number, %d or more", v.min)
+	}
+	if v.most > 0 {
+		n = min(n, v.most)
 	}
 	*v.to = n
 	return nil

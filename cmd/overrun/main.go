@@ -26,6 +26,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -56,7 +57,7 @@ const grace = time.Second
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// A broken pipe is then an error of Write, and no signal that kills.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), ending()...)
 	defer stop()
 
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
@@ -66,7 +67,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case code := <-done:
 		return code
 	case <-ctx.Done():
-		stop() // a second interrupt kills at once
+		stop() // a second signal kills at once
 	}
 	select {
 	case <-done:
@@ -75,6 +76,16 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprintln(stderr, "overrun: interrupted")
 	return exitInterrupted
+}
+
+// ending lists the signals that ask a run to end: of the keyboard, of schedulers and timeout(1),
+// and of a terminal that is gone, unless nohup has it ignored.
+func ending() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // An app is one run of the program.
@@ -134,6 +145,9 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // the command line, unless it says so.
 func (a *app) starting(work func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
+		if at := slices.Index(args, ""); at >= 0 {
+			return usagef("argument %d is empty: %s", at+1, noEmpty)
+		}
 		a.started = true
 		return work(cmd, args)
 	}

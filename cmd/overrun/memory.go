@@ -45,7 +45,7 @@ func (v *sizeValue) Set(text string) error {
 	size := 0.0
 	if share, ok := strings.CutSuffix(text, "%"); ok {
 		p, err := strconv.ParseFloat(share, 64)
-		if err != nil || p <= 0 || p > 100 {
+		if err != nil || !(p > 0 && p <= 100) { // nor NaN
 			return fmt.Errorf("%q is no share of the memory: write 1%% to 100%%", text)
 		}
 		size = p / 100 * float64(machineMemory())
@@ -59,7 +59,7 @@ func (v *sizeValue) Set(text string) error {
 			}
 		}
 		n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		if err != nil || unit == 0 || n < 0 || n*unit > math.MaxInt64/2 {
+		if err != nil || unit == 0 || !(n >= 0 && n*unit <= math.MaxInt64/2) { // nor NaN
 			return fmt.Errorf("%q is no size: write a number with a unit, such as 512MiB, 2GB or 25%%", text)
 		}
 		size = n * unit

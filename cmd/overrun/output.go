@@ -50,9 +50,7 @@ func (a *app) create(ctx context.Context, path string) (*output, error) {
 	default:
 		temporary := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
 		o.file, err = os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
-			pathErr.Path = path
-		}
+		named(err, path)
 		if err == nil {
 			o.path = path
 			a.mu.Lock()
@@ -113,7 +111,17 @@ func (o *output) write(p []byte) (int, error) {
 		o.to, err = io.Discard, nil
 		n = len(p)
 	}
+	if o.path != "" {
+		named(err, o.path)
+	}
 	return n, err
+}
+
+// named makes an error be about the path that was asked for, and not about the temporary file.
+func named(err error, path string) {
+	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+		pathErr.Path = path
+	}
 }
 
 // commit writes the rest, and gives the file its name.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -89,7 +90,8 @@ func (a *app) replayCommand() *cobra.Command {
 		flags.Var(&changeValue{c.kind, &f.changes}, string(c.kind), c.text+", as in `"+c.value+"`")
 	}
 	flags.Var(&sweepValue{&f.sweep}, "sweep", "replay with one ceiling of X after the other, as in `ceiling:X=40ms..200ms`")
-	flags.Uint64Var(&f.seed, "seed", 1, "`NUMBER` that all draws rest on")
+	f.seed = 1
+	flags.Var(&seedValue{&f.seed}, "seed", "`NUMBER` that all draws rest on")
 	complete(cmd, "order", orders)
 	return cmd
 }
@@ -167,6 +169,21 @@ func (v *changeValue) Set(text string) error {
 	}
 	*v.to = append(*v.to, c)
 	return err
+}
+
+// A seedValue is a number of 64 bits.
+type seedValue struct{ to *uint64 }
+
+func (v *seedValue) Type() string   { return "uint64" }
+func (v *seedValue) String() string { return strconv.FormatUint(*v.to, 10) }
+
+func (v *seedValue) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return fmt.Errorf("write a whole number, 0 to %d", uint64(math.MaxUint64))
+	}
+	*v.to = n
+	return nil
 }
 
 // maxFactor bounds how many times as long something takes.

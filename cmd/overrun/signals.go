@@ -38,7 +38,7 @@ func (a *app) signalsCommand() *cobra.Command {
 			return runSignals(cmd.Context(), a, output, ids)
 		}),
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "write to `FILE`, which is replaced only when all went well")
+	cmd.Flags().VarP(&textValue{&output}, "output", "o", "write to `FILE`, which is replaced only when all went well")
 	return cmd
 }
 

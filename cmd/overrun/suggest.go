@@ -71,7 +71,7 @@ func (a *app) suggestCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.Var(&choiceValue{&f.to, suggestForms}, "to", "`WHAT` to write: policy, plan, grpc, envoy, istio")
 	flags.Var(&choiceValue{&f.format, []string{"json", "markdown"}}, "format", "`FORM` of --to plan: json, markdown")
-	flags.StringVarP(&f.output, "output", "o", "", "write to `FILE`, which is replaced only when all went well")
+	flags.VarP(&textValue{&f.output}, "output", "o", "write to `FILE`, which is replaced only when all went well")
 	f.bindInput(cmd)
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if f.format != "" && f.to != "plan" {

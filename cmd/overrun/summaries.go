@@ -34,6 +34,9 @@ func (in *inputs) Close() error {
 
 // open tells summaries from dumps by their first bytes, and reads the dumps.
 func (a *app) open(ctx context.Context, f *sourceFlags, policy *analyze.Policy, paths []string) (*inputs, error) {
+	if err := f.folder(); err != nil {
+		return nil, err
+	}
 	files, err := ingest.Files(paths)
 	if err != nil {
 		return nil, err

@@ -91,6 +91,8 @@ func runTrace(ctx context.Context, a *app, f *traceFlags, paths []string) error 
 	for _, t := range traces {
 		views := analysis.Views(t)
 		switch {
+		case len(views) == 0 && len(f.ids) > 0: // it was asked for by name
+			err = fmt.Errorf("trace %s: %w", t.ID, errNotPicked)
 		case f.format == "json":
 			err = report.TraceJSON(out, views)
 		case len(views) > 0:
