@@ -117,9 +117,7 @@ func TestDialGoesOn(t *testing.T) {
 	d := worked(t, "R - 0 250 k=SERVER s=web\nc R 0 40"+http200+"\nhttp.getconn c 1 9 s=web\nhttp.connect http.getconn 4 20 s=web")
 	want(t, "spans", viewCalls(t, d), calls)
 	d = worked(t, "R - 0 250 k=SERVER s=web\nc R 0 40"+http200)
-	for _, e := range []ingest.Event{{Name: "http.getconn.start", At: ms(1)}, {Name: "http.connect.192.0.2.1:80.start", At: ms(4)},
-		{Name: "http.getconn.done", At: ms(9)}, {Name: "http.connect.192.0.2.1:80.done", At: ms(20)}} {
-		d.Traces[0].Spans[1].Events = append(d.Traces[0].Spans[1].Events, e)
-	}
+	d.Traces[0].Spans[1].Events = []ingest.Event{{Name: "http.getconn.start", At: ms(1)}, {Name: "http.connect.192.0.2.1:80.start", At: ms(4)},
+		{Name: "http.getconn.done", At: ms(9)}, {Name: "http.connect.192.0.2.1:80.done", At: ms(20)}}
 	want(t, "events", viewCalls(t, d), calls)
 }
