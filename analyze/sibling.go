@@ -51,12 +51,24 @@ const defaultMaxGap = 5 * time.Second
 //	they overlap, one was answered, and the others were cancelled as it was
 //	(H5: inferred).
 func (t *traced) groupCalls() {
-	byStart := again(&t.rec.room.byStart, len(t.units))[:0]
-	for i, k := range t.unit { // spans are by start
-		if k >= 0 && t.units[k].at == int32(i) {
-			byStart = append(byStart, k)
+	groups, open := t.group(t.besides())
+	for _, b := range open {
+		if len(b.all) > 1 && t.rec.tables.signals.InferHedges {
+			t.race(groups, b.all)
 		}
 	}
+	t.addCalls(groups)
+}
+
+// A place is where units may be tries of one call: under one parent, with one name.
+type place struct {
+	parent int32
+	name   string
+}
+
+// besides counts the units of each place that has several under its parent, one of which may
+// go on or lose. Elsewhere nothing is to be joined.
+func (t *traced) besides() (count map[place]int) {
 	under := again(&t.rec.room.under, len(t.Spans)+1)       // units by parent
 	restless := again(&t.rec.room.restless, len(t.Spans)+1) // whether one of them may go on, or lose
 	for k := range t.units {
@@ -66,40 +78,49 @@ func (t *traced) groupCalls() {
 		first := &t.seen[u.tries[0]]
 		restless[p] = restless[p] || first.index > 0 || !t.firstTry(int32(k)).outcome.Answered()
 	}
-	type place struct {
-		parent int32
-		name   string
-	}
-	var beside map[place]int // where there are several, and one of them is restless
 	for k := range t.units {
 		if s := &t.Spans[t.units[k].at]; under[s.Parent+1] > 1 && restless[s.Parent+1] {
-			if beside == nil {
-				beside = map[place]int{}
+			if count == nil {
+				count = map[place]int{}
 			}
-			beside[place{s.Parent, t.siblingName(t.units[k].at)}]++
+			count[place{s.Parent, t.siblingName(t.units[k].at)}]++
 		}
 	}
-	type key struct {
-		place
-		peer string
+	return count
+}
+
+// A peerPlace is a place and whom its units call.
+type peerPlace struct {
+	place
+	peer string
+}
+
+// group puts units into groups by start, one after the other continued or begun anew. beside
+// is what besides counts. open is the groups of each place and peer.
+func (t *traced) group(beside map[place]int) (groups []group, open map[peerPlace]*siblings) {
+	byStart := again(&t.rec.room.byStart, len(t.units))[:0]
+	for i, k := range t.unit { // spans are by start
+		if k >= 0 && t.units[k].at == int32(i) {
+			byStart = append(byStart, k)
+		}
 	}
-	var open map[key]*siblings
-	groups := again(&t.rec.room.groups, len(t.units))[:0]
+	groups = again(&t.rec.room.groups, len(t.units))[:0]
 	for i, k := range byStart {
 		u := &t.units[k]
 		s := &t.Spans[u.at]
 		here := place{s.Parent, t.siblingName(u.at)}
+		alone := group{units: byStart[i : i+1 : i+1]}
 		if s.Parent < 0 || beside[here] < 2 || len(u.tries) > 1 || s.Kind == ingest.Producer {
-			groups = append(groups, group{units: byStart[i : i+1 : i+1]})
+			groups = append(groups, alone)
 			continue
 		}
 		peer := u.tries[0]
 		if len(u.inner) > 0 {
 			peer = u.inner[0]
 		}
-		at := key{here, t.peerKey(peer)}
+		at := peerPlace{here, t.peerKey(peer)}
 		if open == nil {
-			open = map[key]*siblings{}
+			open = map[peerPlace]*siblings{}
 		}
 		if open[at] == nil {
 			open[at] = &siblings{t: t}
@@ -107,18 +128,18 @@ func (t *traced) groupCalls() {
 		g, how := open[at].continued(k)
 		if g < 0 {
 			g = int32(len(groups))
-			groups = append(groups, group{units: byStart[i : i+1 : i+1]})
+			groups = append(groups, alone)
 			open[at].all = append(open[at].all, g)
 		} else {
 			groups[g].join(k, how)
 		}
 		open[at].add(g, k)
 	}
-	for _, b := range open {
-		if len(b.all) > 1 && t.rec.tables.signals.InferHedges {
-			t.race(groups, b.all)
-		}
-	}
+	return groups, open
+}
+
+// addCalls makes a call of each group, by start within its request.
+func (t *traced) addCalls(groups []group) {
 	calls := again(&t.rec.room.counts, len(t.requests))
 	total := 0
 	for i := range groups {
