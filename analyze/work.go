@@ -33,15 +33,20 @@ const never = time.Duration(math.MaxInt64)
 // after a caller further up had left, by more than the doubt about the instant.
 // Over a bond across which nobody waits there is nobody to leave.
 func (t *traced) findWork() {
-	n := len(t.Spans)
-	room := &t.rec.room
-	leftAt := again(&room.leftAt, n) // when the first caller above had left
+	leftAt := t.findAbandoned()
+	t.findLateWork(leftAt)
+}
+
+// findAbandoned finds what ran on for callers that had left. leftAt is when the first
+// caller above each span had; never: none had.
+func (t *traced) findAbandoned() (leftAt []time.Duration) {
+	n, room := len(t.Spans), &t.rec.room
+	leftAt = again(&room.leftAt, n)
 	leftBy := again(&room.leftBy, n) // its span
 	doubt := again(&room.doubt, n)   // about leftAt, as seen from the span
 	var (                            // made when needed: hardly ever
-		abandoned map[int32]*runOn           // by the span that left
-		later     map[int32]bool             // spans that left after one above them had
-		late      map[int32]map[int32]*runOn // by origin of the deadline, and request
+		abandoned map[int32]*runOn // by the span that left
+		later     map[int32]bool   // spans that left after one above them had
 	)
 	for _, i := range t.order {
 		leftAt[i], leftBy[i] = never, -1
@@ -74,6 +79,20 @@ func (t *traced) findWork() {
 			abandoned[by].add(s, leftAt[i], s.End)
 		}
 	}
+	for _, by := range slices.Sorted(maps.Keys(abandoned)) {
+		t.report(by, abandoned[by], AbandonedWork, t.Spans[by].End, false)
+		delete(later, by)
+	}
+	for _, by := range slices.Sorted(maps.Keys(later)) {
+		t.report(by, newRunOn(), AbandonedWork, t.Spans[by].End, true)
+	}
+	return leftAt
+}
+
+// findLateWork finds what ran on after deadlines, up to where its caller left: from then on it
+// is abandoned.
+func (t *traced) findLateWork(leftAt []time.Duration) {
+	var late map[int32]map[int32]*runOn // by origin of the deadline, and request; made when needed
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		if t.request[i] < 0 || t.async[i] || s.Defect != 0 {
@@ -103,14 +122,6 @@ func (t *traced) findWork() {
 			late[d.origin][r] = newRunOn()
 		}
 		late[d.origin][r].add(s, d.at, min(s.End, leftAt[i]))
-	}
-
-	for _, by := range slices.Sorted(maps.Keys(abandoned)) {
-		t.report(by, abandoned[by], AbandonedWork, t.Spans[by].End, false)
-		delete(later, by)
-	}
-	for _, by := range slices.Sorted(maps.Keys(later)) {
-		t.report(by, newRunOn(), AbandonedWork, t.Spans[by].End, true)
 	}
 	for _, origin := range slices.Sorted(maps.Keys(late)) {
 		all := newRunOn()
