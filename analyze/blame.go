@@ -48,10 +48,46 @@ type member struct {
 	span, call int32 // call: index into r.calls, ownNode or foreignNode
 }
 
+// attributeOne walks the path of a request. members are its spans and those of others under
+// it that are no part of a call; local is room.
 func (t *traced) attributeOne(index int32, members, local []int32) {
 	r := t.requests[index]
-	room := &t.rec.room
-	tree := again(&room.tree, len(members)+len(r.calls))[:0]
+	tree := t.tree(index, members)
+	for k := range tree {
+		if tree[k].call == ownNode {
+			local[tree[k].span] = int32(k)
+		}
+	}
+	nodes := again(&t.rec.room.ownNodes, len(tree))
+	for k := range tree {
+		nodes[k] = tree[k].node
+		if tree[k].span == r.entry && tree[k].call == ownNode {
+			nodes[k].parent = -1
+		} else {
+			nodes[k].parent = local[nodes[k].parent]
+		}
+	}
+	f := newForest(nodes, &t.rec.room.own)
+	for k := range tree {
+		if c := tree[k].call; c >= 0 && f.bonds[k].async() {
+			r.calls[c].awaited = false
+		}
+	}
+	path := f.walk(local[r.entry], nil)
+	r.eps = f.nodes[local[r.entry]].eps()
+	base := t.Spans[r.entry].Start
+	r.spend(path, tree, base)
+	if last := r.findTail(path, tree, base); last >= 0 {
+		c := &r.calls[last]
+		try := c.attempts[len(c.attempts)-1].at
+		r.lastCut = c.outcome.Cut() || t.seen[try].flags&upstreamTimeout != 0
+	}
+}
+
+// tree lists the nodes of a request's tree by start: its members and its calls.
+func (t *traced) tree(index int32, members []int32) []member {
+	r := t.requests[index]
+	tree := again(&t.rec.room.tree, len(members)+len(r.calls))[:0]
 	for _, i := range members {
 		m := member{t.forest.nodes[i], i, ownNode}
 		if t.request[i] != index {
@@ -78,28 +114,11 @@ func (t *traced) attributeOne(index int32, members, local []int32) {
 		// An entry that is its own call comes before it.
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.span, b.span), cmp.Compare(a.call, b.call))
 	})
-	for k := range tree {
-		if tree[k].call == ownNode {
-			local[tree[k].span] = int32(k)
-		}
-	}
-	nodes := again(&room.ownNodes, len(tree))
-	for k := range tree {
-		nodes[k] = tree[k].node
-		if tree[k].span == r.entry && tree[k].call == ownNode {
-			nodes[k].parent = -1
-		} else {
-			nodes[k].parent = local[nodes[k].parent]
-		}
-	}
-	f := newForest(nodes, &room.own)
-	for k := range tree {
-		if c := tree[k].call; c >= 0 && f.bonds[k].async() {
-			r.calls[c].awaited = false
-		}
-	}
-	path := f.walk(local[r.entry], nil)
-	r.eps = f.nodes[local[r.entry]].eps()
+	return tree
+}
+
+// spend says what each piece of the path was spent on. The request starts at base.
+func (r *request) spend(path []segment, tree []member, base time.Duration) {
 	for _, s := range path {
 		d := s.end - s.start
 		switch c := tree[s.node].call; c {
@@ -118,7 +137,12 @@ func (t *traced) attributeOne(index int32, members, local []int32) {
 		}
 	}
 	r.time.Total = r.duration
-	last := foreignNode // what the request waited for last
+}
+
+// findTail finds the own work after what the request waited for last, and returns what
+// that was: a call, foreignNode, or ownNode where it waited for nothing.
+func (r *request) findTail(path []segment, tree []member, base time.Duration) (last int32) {
+	last = ownNode
 	for k := len(path) - 1; k >= 0; k-- {
 		if last = tree[path[k].node].call; last != ownNode {
 			r.tailed, r.tail = true, base+r.duration-path[k].end
@@ -134,11 +158,7 @@ func (t *traced) attributeOne(index int32, members, local []int32) {
 			last, r.tailed, r.tail = int32(k), true, tail
 		}
 	}
-	if last >= 0 {
-		c := &r.calls[last]
-		try := c.attempts[len(c.attempts)-1].at
-		r.lastCut = c.outcome.Cut() || t.seen[try].flags&upstreamTimeout != 0
-	}
+	return last
 }
 
 // blind reports whether an attempt of the call says nothing about connecting.
@@ -222,40 +242,48 @@ func (c *call) split(from, to time.Duration, yield func(what Category, from, to 
 	}
 	slices.Sort(cuts)
 	cuts = slices.Compact(cuts)
-	for i := 0; i+1 < len(cuts); i++ {
-		at := cuts[i]
-		what := RetryWait
-		if at < firstStart || at >= lastEnd {
-			what = Read // the span around the attempts, before and after them
-		}
-		runs := -1 // the attempt that counts: the winner if it runs, else the first that does
-		for k := range c.attempts {
-			if a := &c.attempts[k]; a.start <= at && a.end > at {
-				if a.end <= lastStart || k < len(c.attempts)-1 && k != c.winner && a.end <= lastStart+raceTolerance {
-					what = Retry // also where a clock's grain makes them overlap (N8), as in what a hedge is
-					break
-				}
-				if what = Read; runs < 0 || k == c.winner {
-					runs = k
-				}
-			}
-		}
-		if what == RetryWait && c.openAt(at) {
-			what = Unknown
-		}
-		if w := c.winner; what == Read && w >= 0 && c.attempts[w].hedge && at >= c.attempts[w].start {
-			what = Hedge
-		}
-		if what == Read && runs >= 0 {
-			switch p := &c.attempts[runs].phases; {
-			case p.at(at, func(p part) bool { return p == backoffPart }): // inside a span that holds several tries
-				what = RetryWait
-			case p.at(at, part.connecting):
-				what = Connect
-			}
-		}
-		yield(what, at, cuts[i+1])
+	for i, at := range cuts[:len(cuts)-1] {
+		around := at < firstStart || at >= lastEnd // the span around the attempts, before and after them
+		yield(c.spentAt(at, around, lastStart), at, cuts[i+1])
 	}
+}
+
+// spentAt is what the call spends an instant on: see split. lastStart is when the last of its
+// attempts begins.
+func (c *call) spentAt(at time.Duration, around bool, lastStart time.Duration) Category {
+	runs := -1 // the attempt that counts: the winner if it runs, else the first that does
+	for k := range c.attempts {
+		a := &c.attempts[k]
+		if a.start > at || a.end <= at {
+			continue
+		}
+		if a.end <= lastStart || k < len(c.attempts)-1 && k != c.winner && a.end <= lastStart+raceTolerance {
+			return Retry // also where a clock's grain makes them overlap (N8), as in what a hedge is
+		}
+		if runs < 0 || k == c.winner {
+			runs = k
+		}
+	}
+	switch {
+	case runs >= 0 || around:
+	case c.openAt(at):
+		return Unknown
+	default:
+		return RetryWait
+	}
+	if w := c.winner; w >= 0 && c.attempts[w].hedge && at >= c.attempts[w].start {
+		return Hedge
+	}
+	if runs < 0 {
+		return Read
+	}
+	switch p := &c.attempts[runs].phases; {
+	case p.at(at, func(p part) bool { return p == backoffPart }): // inside a span that holds several tries
+		return RetryWait
+	case p.at(at, part.connecting):
+		return Connect
+	}
+	return Read
 }
 
 // openAt reports whether the last attempt to have begun has no end: nobody knows how long it ran.
