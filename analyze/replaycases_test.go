@@ -350,6 +350,26 @@ a R 0 80 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.resp
 	}
 }
 
+// TestSavedByItself: two calls to a, one after the other, of 20 ms each, and 10 ms of own
+// work: 50 ms, which is the deadline. At that a request is in time.
+func TestSavedByItself(t *testing.T) {
+	shape := func(took, own float64) string {
+		return fmt.Sprintf(`
+R - 0 %v k=SERVER s=front
+a R 0 %v k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+b R %[2]v %v k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+`, 2*took+own, took, 2*took)
+	}
+	usual := shape(20, 10)
+	a := Run(worked(t, usual, usual, usual, shape(60, 10), shape(20, 70)), Options{Deadline: ms(50)})
+	i := slices.IndexFunc(a.Report.Findings, func(f Finding) bool { return f.Code == RequestLate })
+	var saved [][]string
+	for _, e := range a.Report.Findings[i].Examples { // late by 80, and by 60
+		saved = append(saved, e.SavedBy)
+	}
+	want(t, "saved by", saved, [][]string{{"a GET"}, {"own work"}})
+}
+
 // TestSlackIsExact: a call that is longer by its slack leaves the end of its request
 // where it was, and one that is longer by 1 ns more moves it by that.
 func TestSlackIsExact(t *testing.T) {
