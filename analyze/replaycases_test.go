@@ -90,6 +90,15 @@ func TestReplayChain(t *testing.T) {
 	}
 }
 
+// TestReplayCut: where nothing limits a call, one that gets no answer fails when it would have
+// answered, and with it its request: no error tail was recorded.
+func TestReplayCut(t *testing.T) {
+	_, r := replayed(t, worked(t, chainShape(10, 60, 25)), "", ReplayOptions{Changes: []Change{{Kind: Failing, Name: "b", Share: whole}}})
+	m := r.Replayed
+	want(t, "complete, failed, cut", []int{m.Complete, m.Failed, m.Cut}, []int{0, 1, 1})
+	want(t, "end", *m.LatencyFailed.P50.Point, ms(70))
+}
+
 // TestReplayDonor: 2 chains whose B is cut at 100 by a fixed timeout, and 30
 // that are whole. With a longer timeout B takes what the curve says beyond 100 (105,
 // in all of the answers there), C comes from a donor: 25, and 20 of own work.
