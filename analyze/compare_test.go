@@ -292,6 +292,23 @@ func TestCompareShares(t *testing.T) {
 			t.Errorf("%s %s: %s, want %s", row.callee, row.m, d.Verdict, row.verdict)
 		}
 	}
+	tested := 0
+	note := func(list []Difference) {
+		for _, d := range list {
+			if d.P != nil {
+				tested++
+			}
+		}
+	}
+	for _, r := range c.Routes {
+		note(r.Differences)
+	}
+	for _, d := range c.Dependencies {
+		note(d.Differences)
+	}
+	if c.Tested != tested {
+		t.Errorf("%d tested, want %d", c.Tested, tested)
+	}
 	// prices is asked three times by a trace: as if it were once.
 	if d := differenceOf(t, c, "prices", LatencyP50); d.After.N != 3000 || d.After.Effective != 1000 {
 		t.Errorf("prices: n %d, effective %v", d.After.N, d.After.Effective)

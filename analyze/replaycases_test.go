@@ -90,6 +90,15 @@ func TestReplayChain(t *testing.T) {
 	}
 }
 
+// TestReplayCut: where nothing limits a call, one that gets no answer fails when it would have
+// answered, and with it its request: no error tail was recorded.
+func TestReplayCut(t *testing.T) {
+	_, r := replayed(t, worked(t, chainShape(10, 60, 25)), "", ReplayOptions{Changes: []Change{{Kind: Failing, Name: "b", Share: whole}}})
+	m := r.Replayed
+	want(t, "complete, failed, cut", []int{m.Complete, m.Failed, m.Cut}, []int{0, 1, 1})
+	want(t, "end", *m.LatencyFailed.P50.Point, ms(70))
+}
+
 // TestReplayDonor: 2 chains whose B is cut at 100 by a fixed timeout, and 30
 // that are whole. With a longer timeout B takes what the curve says beyond 100 (105,
 // in all of the answers there), C comes from a donor: 25, and 20 of own work.
@@ -348,6 +357,26 @@ a R 0 80 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.resp
 	if v := Run(dump, Options{}).Views(dump.Traces[0]); v[0].Calls[0].Slack != nil {
 		t.Errorf("slack of a call that outlives its request = %v, want none", *v[0].Calls[0].Slack)
 	}
+}
+
+// TestSavedByItself: two calls to a, one after the other, of 20 ms each, and 10 ms of own
+// work: 50 ms, which is the deadline. At that a request is in time.
+func TestSavedByItself(t *testing.T) {
+	shape := func(took, own float64) string {
+		return fmt.Sprintf(`
+R - 0 %v k=SERVER s=front
+a R 0 %v k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+b R %[2]v %v k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+`, 2*took+own, took, 2*took)
+	}
+	usual := shape(20, 10)
+	a := Run(worked(t, usual, usual, usual, shape(60, 10), shape(20, 70)), Options{Deadline: ms(50)})
+	i := slices.IndexFunc(a.Report.Findings, func(f Finding) bool { return f.Code == RequestLate })
+	var saved [][]string
+	for _, e := range a.Report.Findings[i].Examples { // late by 80, and by 60
+		saved = append(saved, e.SavedBy)
+	}
+	want(t, "saved by", saved, [][]string{{"a GET"}, {"own work"}})
 }
 
 // TestSlackIsExact: a call that is longer by its slack leaves the end of its request

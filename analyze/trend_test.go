@@ -63,7 +63,7 @@ func TestTrendDrift(t *testing.T) {
 	if got := drifts(trend); got != nil {
 		t.Errorf("nights that are alike: %v", got)
 	}
-	slower := NewTrend(append(slices.Clone(nights), nightOf(t, rng, 6, 400, 60, 0.02)), 14)
+	slower := NewTrend(append(slices.Clone(nights), nightOf(t, rng, 6, 401, 60, 0.02)), 14)
 	if got := drifts(slower); !slices.Contains(got, "p50_ns up") || !slices.Contains(got, "late_share up") || slices.Contains(got, "attempts_per_request up") {
 		t.Errorf("a slower night: %v", got)
 	}
@@ -74,6 +74,9 @@ func TestTrendDrift(t *testing.T) {
 
 	// What the series hold is what the data were made of.
 	row := slower.Dependencies[0]
+	if row.Calls != 401 {
+		t.Errorf("calls of the last night: %d, want one of each of 401 requests", row.Calls)
+	}
 	for f, want := range map[Figure][2]float64{FigureP50: {0.85 * 40e6, 1.15 * 40e6}, FigureAttempts: {1, 1.06}} {
 		s := row.Series[slices.Index(Figures, f)]
 		if len(s.Points) != 7 || *s.Points[0].Point < want[0] || *s.Points[0].Point > want[1] {

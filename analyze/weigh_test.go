@@ -55,6 +55,24 @@ R - 0 60 k=SERVER s=web %s st=ERROR
 b R 5 50` + get + `a=peer.service=b a=http.response.status_code=500 st=ERROR
 `}
 
+// TestWeigh: weights are held in 1024ths; one that cannot be is not known, and counts as one.
+func TestWeigh(t *testing.T) {
+	for _, test := range []struct {
+		recorded float64
+		want     weight
+	}{
+		{0, 0}, {1, 1024}, {1.5, 1536}, {1 << 40, 1 << 50},
+		{math.Nextafter(1<<40, math.Inf(1)), unknownWeight}, {math.Inf(1), unknownWeight}, {-1, unknownWeight}, {math.NaN(), unknownWeight},
+	} {
+		if got := weigh(test.recorded, true); got != test.want {
+			t.Errorf("weigh(%v) = %d, want %d", test.recorded, got, test.want)
+		}
+	}
+	if got := weigh(2, false); got != unknownWeight || got.orOne() != 1024 {
+		t.Errorf("weigh of nothing recorded = %d, counts as %d", got, got.orOne())
+	}
+}
+
 // Means and shares of sampled requests are those of all that they stand for: repeated as
 // often as that, and counted.
 func TestMeansRepeat(t *testing.T) {

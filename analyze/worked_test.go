@@ -3,6 +3,7 @@ package analyze
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -285,6 +286,19 @@ func TestHowRequestsEnd(t *testing.T) {
 	}
 }
 
+// TestTimedOutIsLate: what timed out is late only where it ended more than max(5 ms, 5 %)
+// after its deadline.
+func TestTimedOutIsLate(t *testing.T) {
+	for _, test := range []struct {
+		deadline, end float64
+		want          bool
+	}{{200, 210, false}, {200, 211, true}, {40, 45, false}, {40, 46, true}} {
+		a := Run(worked(t, fmt.Sprintf("R - 0 %v k=SERVER s=web st=DEADLINE", test.end)), Options{Deadline: ms(test.deadline)})
+		got := slices.ContainsFunc(a.Report.Findings, func(f Finding) bool { return f.Code == RequestLate })
+		want(t, fmt.Sprintf("%v of %v ms is late", test.end, test.deadline), got, test.want)
+	}
+}
+
 func TestWorkForNobody(t *testing.T) {
 	// As in exports "chain deadline ignored downstream": the client left at 60,
 	// three services worked on. 70 + 69.5 + 69 ms, once each, under the call that
@@ -303,6 +317,20 @@ g f 6 129 k=SERVER s=c h=A
 	e := a.Report.Findings[0].Examples[0]
 	want(t, "services", e.Services, []ServiceWork{{"a", ms(70), 2}, {"b", ms(69.5), 3}, {"c", ms(69), 1}})
 	want(t, "work", []time.Duration{e.Work, e.Amount}, []time.Duration{ms(208.5), ms(208.5)})
+}
+
+// A caller that leaves after the one above it left is listed, and counts as caused by that:
+// the client left at 60, and a, at 100, b.
+func TestWorkForNobodyBelow(t *testing.T) {
+	a := Run(worked(t, `
+R - 0 61 k=INTERNAL s=cli h=A st=DEADLINE
+c R 0 60 k=CLIENT s=cli h=A st=DEADLINE a=peer.service=a
+s c 1 101 k=SERVER s=a h=A
+d s 2 100 k=CLIENT s=a h=A st=DEADLINE
+e d 3 130 k=SERVER s=b h=A
+`), Options{})
+	want(t, "findings", findings(&a.Report), []string{"abandoned-work a s -> b: 0+1", "abandoned-work cli R -> a: 1+0"})
+	want(t, "services", a.Report.Findings[1].Examples[0].Services, []ServiceWork{{"a", ms(41), 2}, {"b", ms(70), 1}})
 }
 
 func TestWorkObeysCancel(t *testing.T) {
@@ -352,6 +380,30 @@ s c 520 680 k=SERVER s=db h=B
 		"request-late web R: 1+0", "work-past-deadline db s: 0+1", "work-past-deadline web R: 1+0"})
 }
 
+// TestSkewNeedsAgreement: a shift is made if more calls agree with it than with none.
+func TestSkewNeedsAgreement(t *testing.T) {
+	for _, test := range []struct {
+		third string // of the callee: 400 is when it was called
+		want  Skew
+	}{
+		// Shifts of -10 … 50, -20 … 40 and 5 … 65 are possible: all three agree on 5 … 40.
+		{"395 435", Skew{1, ms(22.5)}},
+		// The third, 100 … 160, agrees with nothing; the other two with -10 … 40, and so with 0.
+		{"300 340", Skew{}},
+	} {
+		a := Run(worked(t, `
+R - 0 600 k=SERVER s=web h=A
+a R 0 100 k=CLIENT s=web h=A
+x a 10 50 k=SERVER s=db h=B
+b R 200 300 k=CLIENT s=web h=A
+y b 220 260 k=SERVER s=db h=B
+c R 400 500 k=CLIENT s=web h=A
+z c `+test.third+` k=SERVER s=db h=B
+`), Options{})
+		want(t, "moved with "+test.third, a.Report.Input.Skew, test.want)
+	}
+}
+
 func TestOptionalOnPath(t *testing.T) {
 	p := policy(t, "dependencies: [{callee: extra, required: false, ceiling: 50ms, minimum: 5ms}]")
 	a := Run(worked(t, `
@@ -377,6 +429,87 @@ d R 90 110 k=CLIENT s=web a=peer.service=d
 		got[c.Callee] = *c.Reserve
 	}
 	want(t, "reserves", got, map[string]time.Duration{"a": ms(80), "b": ms(46), "c": ms(10), "d": ms(10)})
+}
+
+// TestReserveAgainstSlow: reserves and caps of one request, whose calls are each to
+// another dependency, by their definitions: spec.md, sections 5 and 7.
+func TestReserveAgainstSlow(t *testing.T) {
+	type timed struct {
+		start, end, weight time.Duration
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		draw := func(low, high int, what string) time.Duration {
+			return ms(float64(rapid.IntRange(low, high).Draw(rt, what)))
+		}
+		calls := make([]timed, rapid.IntRange(1, 8).Draw(rt, "calls"))
+		var text, rules strings.Builder
+		last := time.Duration(0)
+		for i := range calls {
+			c := &calls[i]
+			c.start = draw(0, 12, "start") // few instants, so that calls abut
+			c.end = c.start + draw(1, 6, "took")
+			last = max(last, c.end)
+			fmt.Fprintf(&text, "c%d R %v %v k=CLIENT s=web a=peer.service=c%[1]d\n", i, c.start.Milliseconds(), c.end.Milliseconds())
+			required := rapid.Bool().Draw(rt, "required")
+			if required {
+				c.weight = c.end - c.start // its p50
+			}
+			fmt.Fprintf(&rules, "- {callee: c%d, required: %t}\n", i, required)
+		}
+		tail := draw(0, 3, "tail")
+		deadline := draw(1, 30, "deadline")
+
+		var ahead, before func(c timed) time.Duration
+		ahead = func(c timed) (longest time.Duration) {
+			for _, d := range calls {
+				between := func(e timed) bool { return e.start >= c.end && e.end <= d.start }
+				if d.start >= c.end && !slices.ContainsFunc(calls, between) {
+					longest = max(longest, d.start-c.end+d.weight+ahead(d))
+				}
+			}
+			return longest
+		}
+		before = func(c timed) (longest time.Duration) {
+			for _, e := range calls {
+				if e.end <= c.start {
+					longest = max(longest, before(e)+e.weight)
+				}
+			}
+			return longest
+		}
+
+		dump := worked(t, fmt.Sprintf("R - 0 %v k=SERVER s=web\n%s", (last+tail).Milliseconds(), &text))
+		a := Run(dump, Options{Deadline: deadline, Policy: policy(t, "dependencies:\n"+rules.String())})
+		views := a.Views(dump.Traces[0])[0].Calls
+		if len(views) != len(calls) || len(a.Report.Dependencies) != len(calls) {
+			rt.Fatalf("%d calls and %d dependencies, want %d", len(views), len(a.Report.Dependencies), len(calls))
+		}
+		of := func(callee string) timed {
+			i, _ := strconv.Atoi(callee[1:])
+			return calls[i]
+		}
+		for _, v := range views {
+			if want := tail + ahead(of(v.Callee)); *v.Reserve != want {
+				rt.Errorf("reserve of %s = %v, want %v", v.Callee, *v.Reserve, want)
+			}
+		}
+		for _, d := range a.Report.Dependencies {
+			c := of(d.Callee)
+			took := c.end - c.start
+			left := deadline - tail - ahead(c) - before(c)
+			want := took + took/5 // the margin; an optional one has none
+			if c.weight == 0 {
+				want = took
+			}
+			want = min(roundUp(want), left)
+			switch misfit := left < took; {
+			case misfit != slices.Contains(d.Warnings, DoesNotFit) || misfit != (len(d.DoesNotFit) > 0) || misfit != (d.Ceiling == nil):
+				rt.Errorf("%s has a ceiling of %v and does not fit %q, of a minimum of %v and %v left", d.Callee, d.Ceiling, d.DoesNotFit, took, left)
+			case !misfit && *d.Ceiling != want:
+				rt.Errorf("ceiling of %s = %v, want %v: %v are left", d.Callee, *d.Ceiling, want, left)
+			}
+		}
+	})
 }
 
 func TestReserveOfAbsent(t *testing.T) {

@@ -157,15 +157,11 @@ func (t *Trace) cutCycles() {
 	if !late {
 		return
 	}
-	const (
-		done = -1
-		new  = 0
-	)
-	walk := make([]int32, len(t.Spans)) // number of the walk that met the span
+	walk := make([]int32, len(t.Spans)) // number of the walk that met the span, from 1
 	for i := range t.Spans {
 		number := int32(i + 1)
 		at := int32(i)
-		for at >= 0 && walk[at] == new {
+		for at >= 0 && walk[at] == 0 {
 			walk[at] = number
 			at = t.Spans[at].Parent
 		}
@@ -176,9 +172,6 @@ func (t *Trace) cutCycles() {
 			}
 			t.Spans[first].Parent = -1
 			t.note(CycleCut, int(first), 0)
-		}
-		for at := int32(i); at >= 0 && walk[at] == number; at = t.Spans[at].Parent {
-			walk[at] = done
 		}
 	}
 }

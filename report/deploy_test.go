@@ -242,6 +242,36 @@ func deployCalls() []testCall {
 	}
 }
 
+// TestSplitOperation: which whole paths a template stands for.
+func TestSplitOperation(t *testing.T) {
+	for _, test := range []struct {
+		operation, method string
+		fits, not         string
+	}{
+		{"GET /users/{id}/orders", "GET", "/users/7/orders", "/users/7 /users/7/8/orders /users/7/orders/9"},
+		{"/users/:id/a.b", "", "/users/7/a.b", "/users/7/a-b /users/a.b"},
+		{"GET /f/<path:rest>", "GET", "/f/a/b", "/g/a"},
+		{"GET /f/*", "GET", "/f/a/b", "/g/a"},
+		{"GET", "GET", "", ""},
+	} {
+		m := splitOperation(test.operation)
+		if m.method != test.method || (m.path == "") != (test.fits == "") {
+			t.Errorf("%s: method %q, path %q", test.operation, m.method, m.path)
+		}
+		whole := regexp.MustCompile("^(?:" + m.regex + ")$")
+		for _, path := range strings.Fields(test.fits) {
+			if !whole.MatchString(path) {
+				t.Errorf("%s: %s does not fit %q", test.operation, path, m.regex)
+			}
+		}
+		for _, path := range strings.Fields(test.not) {
+			if whole.MatchString(path) {
+				t.Errorf("%s: %s fits %q", test.operation, path, m.regex)
+			}
+		}
+	}
+}
+
 func TestEnvoy(t *testing.T) {
 	c, text := envoyConfig(t, suggestionOf(t, 5, "go", deployPolicy, deployCalls()...))
 	var got []string
