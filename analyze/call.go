@@ -212,7 +212,7 @@ func (t *traced) try(i int32, place backoffPlace) {
 			a.outcome, a.timeout, told = w.outcome, t.sentTimeout[last], last
 		}
 	}
-	lost := t.forest.loser[i] || t.seen[i].rule.hedge != "" && t.seen[i].hedge == hedgeLost
+	lost := t.seen[i].rule.hedge != "" && t.seen[i].hedge == hedgeLost
 	if a.outcome == CancelledCaller && lost {
 		a.outcome = CancelledRace
 	}
@@ -293,6 +293,12 @@ func (t *traced) addCall(g *group) {
 		a.hedge = i > 0 && a.start+raceTolerance < running
 		running = max(running, a.end)
 		c.unfinished = c.unfinished || a.unfinished
+		// A sibling that ended just before was a copy if both are tries of one call. Else that is
+		// chance, or one failure cancelled the rest.
+		if len(attempts) > 1 && a.outcome == CancelledCaller && t.forest.loser[a.at] {
+			a.outcome = CancelledRace
+			t.attempts[t.attempt[a.at]].outcome = CancelledRace
+		}
 		if w := c.winner; a.outcome.Answered() && (w < 0 || a.end < attempts[w].end) {
 			c.winner = i
 		}

@@ -6,10 +6,63 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"overrun/ingest"
 )
 
 // What programs did that ran with real instrumentations, and the spans that these wrote, in ms.
 // What is wanted comes from the program.
+
+func viewEnds(t *testing.T, d *ingest.Dump) string {
+	t.Helper()
+	var out []string
+	for _, v := range Run(d, Options{}).Views(d.Traces[0]) {
+		for _, c := range v.Calls {
+			var tries []string
+			for _, try := range c.Tries {
+				tries = append(tries, try.Outcome.String())
+			}
+			out = append(out, strings.Join(tries, " "))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestCutBesideAnotherPart(t *testing.T) {
+	// A card of two parts. Reviews are optional: after 80 ms the card goes on without. By chance
+	// prices are there 0.5 ms before.
+	d := worked(t, "R - 0 90 k=SERVER s=card\np R 0 79.5"+get+"a=server.address=prices a=http.response.status_code=200\n"+
+		"r R 0 80"+get+"a=server.address=reviews a=error.type=*errors.errorString st=CANCELLED")
+	want(t, "endings", viewEnds(t, d), "ok, cancelled-caller")
+}
+
+func TestCopiesWithScopesOfTheirOwn(t *testing.T) {
+	// grpc-go's own tracing: each copy of a hedge by hand is a call with one attempt, which counts
+	// no attempt before it. So is each try of an interceptor around that tracing.
+	const number = " a=previous-rpc-attempts=0"
+	sent := func(n int, start, end float64, how string) string {
+		return fmt.Sprintf("Sent.b.S.M#%d R %v %v k=CLIENT s=web %s\nAttempt.b.S.M#%d Sent.b.S.M#%d %v %v s=web %s%s\n", n, start, end, how, n, n, start+.1, end-.1, how, number)
+	}
+	const web = "R - 0 200 k=SERVER s=web\n"
+	d := worked(t, web+sent(1, .1, 83.1, "st=CANCELLED")+sent(2, 50.8, 83, ""))
+	want(t, "hedge", viewEnds(t, d), "cancelled-race ok")
+	d = worked(t, web+sent(1, .1, 20, "st=ERROR a=rpc.grpc.status_code=14")+sent(2, 70, 90, ""))
+	want(t, "retry", viewEnds(t, d), "error ok")
+}
+
+func TestSideBySideToAClosedPort(t *testing.T) {
+	// Five calls begin together, and each is refused within half a millisecond.
+	spans := "R - 0 50 k=SERVER s=web\n"
+	for i := range 5 {
+		at := float64(i) / 20
+		spans += fmt.Sprintf("c%d R %v %v%sa=server.address=b a=url.path=/a a=error.type=*net.OpError a=exception.message=connection_refused st=ERROR\n", i, at, at+.5, get)
+	}
+	d := worked(t, spans)
+	for i := range d.Traces[0].Spans[1:] {
+		d.Traces[0].Spans[i+1].StatusText = "dial tcp 192.0.2.1:80: connect: connection refused"
+	}
+	want(t, "calls", viewEnds(t, d), "refused, refused, refused, refused, refused")
+}
 
 func TestObeyedOnOneHost(t *testing.T) {
 	// Both services on one host. The call is left after 80 ms, and its callee, which hears of that
