@@ -13,6 +13,7 @@ import (
 // What programs did that ran with real instrumentations, and the spans that these wrote, in ms.
 // What is wanted comes from the program.
 
+// viewEnds writes how the attempts of each call of a dump's only trace ended, by call.
 func viewEnds(t *testing.T, d *ingest.Dump) string {
 	t.Helper()
 	var out []string
@@ -26,6 +27,50 @@ func viewEnds(t *testing.T, d *ingest.Dump) string {
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+func TestCausesAsRecorded(t *testing.T) {
+	const (
+		web    = "R - 0 400 k=SERVER s=web\n"
+		failed = get + "a=server.address=b a=url.path=%s st=ERROR a=error.type=*errors.errorString\n"
+		served = " k=SERVER s=b\n"
+	)
+	call := func(name string, start, end float64, path string) string {
+		return fmt.Sprintf("%s R %v %v"+failed, name, start, end, path)
+	}
+	for _, test := range []struct{ name, scope, text, spans, want string }{
+		{"errgroup: one part is answered 503, which cancels the two that run beside it", "otelhttp", "status 503",
+			web + "a R 0.1 21.6" + get + "a=server.address=b a=url.path=/a a=http.response.status_code=503 st=ERROR\n" +
+				call("b", .4, 21.8, "/b") + call("c", .9, 21.7, "/c"),
+			"error, cancelled-caller, cancelled-caller"},
+		{"context.WithCancelCause: the callee was at work until it was left", "otelhttp", "enough",
+			web + call("a", .1, 60.9, "/a") + "s a 0.2 60.7" + served, "cancelled-caller"},
+		{"context.WithTimeoutCause at the deadline that the request records", "otelhttp", "budget spent",
+			"R - 0 400 k=SERVER s=web a=http.request.header.x-budget-ms=60\n" + call("a", .1, 60.4, "/a") + "s a 0.5 60.3" + served, "read-timeout"},
+		{"a second copy answers, which cancels the first with a cause", "otelhttp", "other copy answered",
+			web + call("a", .1, 82.2, "/a") + "b R 51 82.1" + get + "a=server.address=b a=url.path=/a a=http.response.status_code=200\n", "cancelled-race ok"},
+		{"a transport of the program's own fails before anything is sent", "otelhttp", "no token",
+			web + call("a", .1, 60.9, "/a") + "b R 100 120" + get + "a=server.address=b a=url.path=/b a=http.response.status_code=200\n", "error, ok"},
+		{"three at once fail for want of one token", "otelhttp", "no token",
+			web + call("a", .1, 60.9, "/a") + call("b", .2, 60.9, "/b") + call("c", .3, 61, "/c"), "error, error, error"},
+		{"the callee failed long before its caller knew", "otelhttp", "broken answer",
+			web + call("a", .1, 60.9, "/a") + "s a 0.2 20" + served, "error"},
+		{"Node: AbortController.abort(new Error(…))", "@opentelemetry/instrumentation-undici", "budget spent",
+			web + strings.Replace(call("a", 2, 82.9, "/a"), "error.type=*errors.errorString", "exception.type=Error", 1) + "s a 10 83" + served, "cancelled-caller"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := worked(t, test.spans)
+			for i := range d.Traces[0].Spans {
+				if s := &d.Traces[0].Spans[i]; s.Kind == ingest.Client {
+					s.Scope = test.scope
+					if s.Status == ingest.Error && s.Attr("http.response.status_code") == "" {
+						s.StatusText = test.text
+					}
+				}
+			}
+			want(t, "endings", viewEnds(t, d), test.want)
+		})
+	}
 }
 
 func TestCutBesideAnotherPart(t *testing.T) {
