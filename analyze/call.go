@@ -36,7 +36,7 @@ type attempt struct {
 	calleeOK    bool          // the callee ended well, or worked on to its end although told to stop
 	calleeGuess bool          // calleeOK is inferred
 	leg         time.Duration // network leg back; valid with calleeEnd, as is
-	doubt       time.Duration // about calleeEnd, as seen from the caller
+	doubt       time.Duration // about calleeEnd, as seen from the caller: it takes that long to hear of a cut
 	instance    string        // of the callee
 	timeout     time.Duration // recorded for this call; 0: none
 	class       class         // what its latency is to a Sample, if it is one (tails.go)
@@ -212,7 +212,7 @@ func (t *traced) try(i int32, place backoffPlace) {
 			a.outcome, a.timeout, told = w.outcome, t.sentTimeout[last], last
 		}
 	}
-	lost := t.forest.loser[i] || t.seen[i].rule.hedge != "" && t.seen[i].hedge == hedgeLost
+	lost := t.seen[i].rule.hedge != "" && t.seen[i].hedge == hedgeLost
 	if a.outcome == CancelledCaller && lost {
 		a.outcome = CancelledRace
 	}
@@ -293,6 +293,12 @@ func (t *traced) addCall(g *group) {
 		a.hedge = i > 0 && a.start+raceTolerance < running
 		running = max(running, a.end)
 		c.unfinished = c.unfinished || a.unfinished
+		// A sibling that ended just before was a copy if both are tries of one call. Else that is
+		// chance, or one failure cancelled the rest.
+		if len(attempts) > 1 && a.outcome == CancelledCaller && t.forest.loser[a.at] {
+			a.outcome = CancelledRace
+			t.attempts[t.attempt[a.at]].outcome = CancelledRace
+		}
 		if w := c.winner; a.outcome.Answered() && (w < 0 || a.end < attempts[w].end) {
 			c.winner = i
 		}
@@ -334,7 +340,7 @@ func (t *traced) lookAtCallee(a *attempt, base time.Duration) {
 	if s.Defect != 0 {
 		return
 	}
-	a.calleeEnd, a.leg, a.doubt = s.End-base, t.leg(a.server), t.doubt(a.server)
+	a.calleeEnd, a.leg, a.doubt = s.End-base, t.leg(a.server), t.word(a.server)
 	switch t.seen[a.server].state {
 	case healthy:
 		a.calleeOK = true

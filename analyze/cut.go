@@ -45,6 +45,12 @@ func (a *attempt) ranOn() bool {
 	return (a.outcome.Cut() || a.outcome == CancelledRace) && a.calleeEnd != 0 && a.calleeOK && a.calleeEnd-a.end > a.doubt
 }
 
+// answered reports whether the callee of an attempt that was cut had answered by then. One that
+// ends just as its caller leaves has more likely obeyed: many servers say then that all was well.
+func (a *attempt) answered() bool {
+	return a.calleeEnd != 0 && a.calleeOK && !a.calleeGuess && a.end-a.calleeEnd > a.doubt
+}
+
 // setTook sets the latency of an attempt: to where its caller stopped waiting, or to
 // when the answer of a callee that ran on would have been there.
 func (a *attempt) setTook() {
@@ -69,7 +75,7 @@ func (t *traced) leaving(r *request) (at time.Duration, away bool) {
 	if !caller.outcome.Cut() {
 		return 0, false
 	}
-	return t.Spans[p].End - t.Spans[r.entry].Start - t.doubt(r.entry) - leaveTolerance, true
+	return t.Spans[p].End - t.Spans[r.entry].Start - t.word(r.entry) - leaveTolerance, true
 }
 
 // atDeadline reports whether an instant is the deadline of the request, give or take

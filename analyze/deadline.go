@@ -76,7 +76,7 @@ func (t *traced) ground(r *request) {
 		if t.Spans[parent].Kind == ingest.Client {
 			if sent := t.written[parent].copy(); sent != nil {
 				sent.doubt += t.doubt(r.entry)
-				if promised(d, sent) > 0 {
+				if promised(d, sent, t.word(r.entry)) > 0 {
 					g.told = d
 					g.told.budget = d.at - start
 				}
@@ -160,7 +160,7 @@ func chooseDeadlines(list []*request, rooted bool, epoch int64, o *Options) {
 					inherited.doubt += g.doubt
 					r.lost = inherited.wrote && !r.writes
 				}
-				if by := promised(told, earlier(left, inherited)); by > 0 {
+				if by := promised(told, earlier(left, inherited), caller.word(g.call)); by > 0 {
 					caller.widened(r, by)
 				}
 				d = earlier(d, inherited)
@@ -191,13 +191,25 @@ func chooseDeadlines(list []*request, rooted bool, epoch int64, o *Options) {
 	}
 }
 
+// word is how long word may take from a request to the callee of a call (traced.word); 0: not known.
+func (r *request) word(call int32) (longest time.Duration) {
+	if call < 0 {
+		return 0
+	}
+	for _, a := range r.calls[call].attempts {
+		longest = max(longest, a.doubt)
+	}
+	return longest
+}
+
 // promised is how much more time a callee was promised than its caller had, or gave its call,
-// beyond the doubt about both; 0: not more.
-func promised(recorded, left *deadline) time.Duration {
+// beyond the doubt about both; 0: not more. A time left counts anew from where it arrives, late by
+// the way of the word.
+func promised(recorded, left *deadline, word time.Duration) time.Duration {
 	if recorded == nil || left == nil {
 		return 0
 	}
-	if by := recorded.at - left.at; by > recorded.doubt+left.doubt {
+	if by := recorded.at - left.at; by > recorded.doubt+max(left.doubt, word) {
 		return by
 	}
 	return 0

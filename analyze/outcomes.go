@@ -32,6 +32,12 @@ var httpScopes = strings.Join([]string{
 	"*OpenTelemetry.Instrumentation.*",
 }, "|")
 
+// Instrumentations of HTTP clients that take an error of the caller's own for the call's.
+const (
+	otelhttpScope  = "*otelhttp*"
+	nodeHTTPScopes = "*instrumentation-undici|*instrumentation-http"
+)
+
 // outcomeTable says how a span ended. Spans that no rule matches ended well.
 var outcomeTable = newTable(codeRules(), errorTypeRules(), statusRules(), flagRules(), textRules(), defaultRules())
 
@@ -48,6 +54,7 @@ var (
 	saysReadTimeout    = outcomeSays{verdict: verdict{timedOut, ReadTimeout}}
 	saysCancelled      = outcomeSays{verdict: verdict{cancelled, CancelledCaller}}
 	saysMaybeTimeout   = outcomeSays{verdict{cancelled, CancelledCaller}, maybeTimeout}
+	saysMaybeLeft      = outcomeSays{verdict{failed, Failure}, maybeLeft}
 	saysSkipped        = outcomeSays{verdict{failed, Skipped}, overload}
 	saysOfBefore       = outcomeSays{verdict{healthy, OutcomeOK}, ofBefore}
 	saysShed           = outcomeSays{verdict{failed, Failure}, overload}
@@ -111,11 +118,17 @@ func codeRules() []rule[outcomeSays] {
 	unconnected := func(source, text string) rule[outcomeSays] {
 		return outcome("G8", inCode, saysConnectTimeout, source, sign{has: []attrIs{{key: rpcCodeKey, is: "DEADLINE_EXCEEDED"}}, text: text})
 	}
+	// A handler that gives back the error of its context: connect-go calls that unknown.
+	gave := func(id, text string, says outcomeSays) rule[outcomeSays] {
+		return outcome(id, inCode, says, "connectrpc/connect-go error.go", sign{kinds: entryKinds, has: []attrIs{{key: rpcCodeKey, is: "UNKNOWN"}}, text: text})
+	}
 	bad := outcome("G12", inOtherCode, saysFailure, rpc, sign{kinds: callerKinds, has: []attrIs{{key: rpcCodeKey, is: "*"}}})
 	return slices.Concat(
 		[]rule[outcomeSays]{
 			unconnected("grpc-go picker_wrapper.go", neverConnected),
 			unconnected("grpc-js load-balancing-call.ts", "waiting for lb pick"),
+			gave("T3", "context deadline exceeded", saysReadTimeout),
+			gave("T5", "context canceled", saysCancelled),
 		},
 		code("T1", 0, saysReadTimeout, "DEADLINE_EXCEEDED"),
 		code("T2", 0, saysCancelled, "CANCELLED"),
@@ -199,6 +212,8 @@ func errorTypeRules() (list []rule[outcomeSays]) {
 		typed("T9", saysConnectError, "Go net", opError, "no such host"),
 		typed("T9", saysConnectError, "Go net", opError, "dial tcp"),
 		typed("T16", saysRefused, "semantic-conventions docs/dotnet/dotnet-network-traces.md", "connection_error", "connection refused"),
+		outcome("T6", inErrorType, saysMaybeLeft, "Go net/http", // of a Client, never of a transport: it is a cause, if not of a call within
+			sign{kinds: clientKind, scope: otelhttpScope, has: []attrIs{{key: "error.type", is: "*url.Error"}, {key: "http.request.method"}}}),
 		outcome("T11", inErrorType, saysReadTimeout, "opentelemetry-js-contrib undici.ts", // DOMException TimeoutError of AbortSignal.timeout
 			sign{kinds: clientKind, has: []attrIs{{key: "error.type", is: "23"}}}),
 		outcome("T10", inException, saysConnectTimeout, "Node net", // the system gave up, not the caller
@@ -314,7 +329,19 @@ func textRules() []rule[outcomeSays] {
 }
 
 func defaultRules() []rule[outcomeSays] {
+	const transport = "Go net/http transport.go, io"
+	goHTTP := func(id string, order int, source, text string, says outcomeSays) rule[outcomeSays] {
+		return rule[outcomeSays]{id: id, priority: byDefault, order: order, source: source, says: says,
+			when: sign{kinds: clientKind, scope: otelhttpScope, has: []attrIs{{key: "http.request.method"}}, state: errorStatus, text: text}}
+	}
 	return []rule[outcomeSays]{
-		{id: "spec", priority: byDefault, source: "OpenTelemetry specification, span status", when: sign{state: errorStatus}, says: saysFailure},
+		// What the transport itself says. Other words are the caller's.
+		goHTTP("T9", 0, transport, "eof", saysFailure),
+		goHTTP("T9", 0, transport, "http: ", saysFailure),
+		goHTTP("T9", 0, transport, "http2: ", saysFailure),
+		goHTTP("T6", 1, "Go context.Cause, net/http", "", saysMaybeLeft),
+		{id: "T6", priority: byDefault, order: 1, source: "Node AbortController.abort(reason), ClientRequest.destroy(error)", says: saysMaybeLeft, // an error of Node's has a code
+			when: sign{kinds: clientKind, scope: nodeHTTPScopes, has: []attrIs{{key: exceptionTypeKey, is: "Error"}, {key: "http.request.method"}}, state: errorStatus}},
+		{id: "spec", priority: byDefault, order: 2, source: "OpenTelemetry specification, span status", when: sign{state: errorStatus}, says: saysFailure},
 	}
 }

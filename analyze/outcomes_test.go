@@ -47,8 +47,17 @@ func TestOutcomes(t *testing.T) {
 		{"T5", get("error.type=*errors.errorString", "!context canceled"), verdict{}, saysCancelled},
 		{"T5", entry("GET /", "!context canceled"), verdict{}, saysCancelled},
 		{"T2", entry("GET /", "!context canceled"), timedOutClient, saysReadTimeout},
-		{"spec", get("error.type=*errors.errorString", "!"), verdict{}, saysFailure}, // the type alone says nothing
-		{"spec", get("error.type=*errors.errorString", "!my cause"), verdict{}, saysFailure},
+		{"T6", get("error.type=*errors.errorString", "!"), verdict{}, saysMaybeLeft}, // the type alone says nothing
+		{"T6", get("error.type=*errors.errorString", "!my cause"), verdict{}, saysMaybeLeft},
+		{"T6", get("error.type=*url.Error", `!Get "http://127.0.0.1/": dial tcp 127.0.0.1:1: connect: connection refused`), verdict{}, saysMaybeLeft}, // of the part that failed
+		{"T9", get("error.type=*errors.errorString", "!EOF"), verdict{}, saysFailure},
+		{"T9", get("error.type=*errors.errorString", "!http: server closed idle connection"), verdict{}, saysFailure},
+		{"T9", get("error.type=*http.httpError", "!net/http: HTTP/1.x transport connection broken: malformed"), verdict{}, saysFailure},
+		{"T5", entry("a.B/C", "rpc.response.status_code=UNKNOWN", "!context canceled"), verdict{}, saysCancelled}, // connect-go
+		{"T3", entry("a.B/C", "rpc.response.status_code=UNKNOWN", "!context deadline exceeded"), verdict{}, saysReadTimeout},
+		{"G12", client("a.B/C", "rpc.response.status_code=UNKNOWN", "!context canceled"), verdict{}, saysFailure},
+		{"T6", client("GET", "http.request.method=GET", "scope:@opentelemetry/instrumentation-undici", "exception.type=Error", "!budget spent"), verdict{}, saysMaybeLeft},
+		{"spec", client("GET", "http.request.method=GET", "scope:@opentelemetry/instrumentation-http", "exception.type=ECONNRESET", "!socket hang up"), verdict{}, saysFailure},
 		{"T7", get("error.type=*http.timeoutError", "!net/http: timeout awaiting response headers"), verdict{}, saysReadTimeout},
 		{"T7", inner("work", "!net/http: timeout awaiting response headers"), verdict{}, saysReadTimeout},
 		{"T8", get("error.type=net/http.tlsHandshakeTimeoutError", "!net/http: TLS handshake timeout"), verdict{}, saysConnectTimeout},

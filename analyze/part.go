@@ -112,6 +112,7 @@ const (
 	fromText                                // known from words alone
 	maybeTimeout                            // cancel or timeout: decide by a known timeout (T16, T21b)
 	overload                                // shed: rate limit, breaker, bulkhead
+	maybeLeft                               // its caller may have left, in words of its own: decide by what ran beside and below it (T6)
 	ofBefore                                // it is the outcome of the attempt before: a call inside may know its own
 )
 

@@ -10,6 +10,7 @@ const (
 	traefikScope = "*traefik*"
 	lettuceScope = "*lettuce*"
 	otelpgxScope = "*otelpgx*"
+	ioredisScope = "*instrumentation-ioredis*"
 	jdbcScope    = "*jdbc*"
 )
 
@@ -107,7 +108,16 @@ func phaseNameRules() []rule[partSays] {
 
 func phaseHintRules() []rule[partSays] {
 	const netty = "opentelemetry-java-instrumentation NettyClientInstrumenterFactory.java"
+	// What ioredis sends on a new connection before the commands of its caller, which wait meanwhile.
+	handshake := func(name, key, value string) rule[partSays] {
+		return rule[partSays]{id: "C31", priority: byPhaseHint, order: 2, source: "redis/ioredis lib/redis/event_handler.ts", says: partSays{part: connectPart},
+			when: sign{kinds: clientKind, name: name, scope: ioredisScope, has: []attrIs{{key: key, is: value}}}}
+	}
 	return []rule[partSays]{
+		handshake("auth", "db.system.name", "redis"),
+		handshake("hello", "db.system.name", "redis"),
+		handshake("client", "db.system.name", "redis"), // setinfo, setname
+		handshake("info", "db.query.text", "info"),     // whether it is ready
 		{id: "C23", priority: byPhaseHint, order: 1, source: "opentelemetry-ruby-contrib http, http_client, excon, net_http", says: partSays{part: connectPart},
 			when: sign{kinds: innerKinds, name: "CONNECT", scope: rubyScope, lacks: notACall}},
 		{id: "C23", priority: byPhaseHint, order: 1, source: "opentelemetry-ruby-contrib http, http_client, excon, net_http", says: partSays{part: connectPart},

@@ -23,7 +23,7 @@ func (a *Analysis) findTimeouts(r *request, c *call, i int, list []found) []foun
 	if own > 0 && left > 0 && own-left > r.deadline.doubt+time.Millisecond {
 		add(TimeoutOverBudget, own-left, &Detail{Timeout: kept(own)})
 	}
-	if try.outcome.Cut() && try.calleeEnd != 0 && try.calleeOK && (!try.calleeGuess || try.calleeEnd-try.end > try.doubt) {
+	if try.outcome.Cut() && (try.ranOn() || try.answered()) {
 		there := try.calleeEnd + try.leg
 		detail := &Detail{Callee: &there, Success: "recorded"}
 		if try.calleeGuess {

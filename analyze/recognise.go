@@ -120,6 +120,7 @@ func (t *traced) see() {
 	room := &t.rec.room
 	room.looks.reset()
 	t.seen, t.looks = again(&room.seen, len(t.Spans)), again(&room.look, len(t.Spans))
+	asked := false
 	for _, i := range t.order {
 		s := &t.Spans[i]
 		late, above := false, noPart
@@ -137,6 +138,7 @@ func (t *traced) see() {
 			w.verdict = verdict{timedOut, ReadTimeout}
 		}
 		t.judgeCancel(i, w)
+		asked = asked || w.flags&maybeLeft != 0
 		if l.phased && w.part.calls() {
 			f := t.fact(i)
 			for _, p := range phasesOf(&f) {
@@ -146,6 +148,9 @@ func (t *traced) see() {
 				t.toldLengths = append(t.toldLengths, toldLength{i, p})
 			}
 		}
+	}
+	if asked {
+		t.judgeCauses()
 	}
 }
 

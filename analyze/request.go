@@ -361,13 +361,20 @@ func (t *traced) networkLegs() []leg {
 // doubt is what comparing an instant of one span with one of its parent, on
 // another clock, leaves open: a network leg and 1 ms. On one clock: 0.
 func (t *traced) doubt(child int32) time.Duration {
-	c := &t.Spans[child]
-	p := &t.Spans[c.Parent]
-	pair := clockPair{t.clock[c.Parent], t.clock[child]}
-	if c.Resource == p.Resource || pair.parent == pair.child && pair.parent != 0 {
+	if pair := (clockPair{t.clock[t.Spans[child].Parent], t.clock[child]}); pair.parent == pair.child && pair.parent != 0 {
 		return 0
 	}
-	return t.leg(child) + time.Millisecond
+	return t.word(child)
+}
+
+// word is how long word from the parent of a span may take to reach and stop it, or ages on the
+// way, on one clock too: a network leg, and the 1 ms within which events count as one (N8).
+// Within one process: 0.
+func (t *traced) word(child int32) time.Duration {
+	if c := &t.Spans[child]; c.Resource == t.Spans[c.Parent].Resource {
+		return 0
+	}
+	return t.leg(child) + raceTolerance
 }
 
 // leg is the time an answer of the entry child needs to its caller: the median of

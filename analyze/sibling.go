@@ -75,8 +75,7 @@ func (t *traced) besides() (count map[place]int) {
 		u := &t.units[k]
 		p := t.Spans[u.at].Parent + 1
 		under[p]++
-		first := &t.seen[u.tries[0]]
-		restless[p] = restless[p] || first.index > 0 || !t.firstTry(int32(k)).outcome.Answered()
+		restless[p] = restless[p] || t.resends(int32(k)) > 0 || !t.firstTry(int32(k)).outcome.Answered()
 	}
 	for k := range t.units {
 		if s := &t.Spans[t.units[k].at]; under[s.Parent+1] > 1 && restless[s.Parent+1] {
@@ -207,8 +206,15 @@ type siblings struct {
 
 // A lastTry is an attempt that was the last of its group when it was added.
 type lastTry struct {
-	end         time.Duration
+	start, end  time.Duration
 	group, unit int32
+}
+
+// before reports whether it was over as an attempt began, give or take the grain of clocks (N8). Of
+// what is as short as that the greater part has to be over: calls to a closed port end within a
+// millisecond, side by side too.
+func (l lastTry) before(a *attempt) bool {
+	return l.end-a.start <= min(raceTolerance, (l.end-l.start)/2)
 }
 
 type lastTries []lastTry
@@ -230,12 +236,16 @@ func (t *traced) firstTry(unit int32) *attempt { return &t.attempts[t.attempt[t.
 // lastTry is the last attempt of a group, if its units are single attempts.
 func (t *traced) lastTry(g *group) *attempt { return t.firstTry(g.units[len(g.units)-1]) }
 
+// resends is how many sends of a call a unit was counted to come after; -1: not counted. What an
+// attempt inside a unit counts are those inside it.
+func (t *traced) resends(unit int32) int { return int(t.seen[t.units[unit].at].index) }
+
 // continued finds the group that a unit goes on with, the latest to have ended,
 // takes it off, and says by which rule; -1: none.
 func (b *siblings) continued(unit int32) (g int32, how string) {
 	a := b.t.firstTry(unit)
-	if b.t.seen[a.at].index >= 0 {
-		list := b.counted[a.index-1]
+	if n := b.t.resends(unit); n >= 0 {
+		list := b.counted[n-1]
 		best := -1
 		for k := range list {
 			if b.last[list[k].group] == list[k].unit && (best < 0 || list[k].end >= list[best].end) {
@@ -246,19 +256,20 @@ func (b *siblings) continued(unit int32) (g int32, how string) {
 			return -1, ""
 		}
 		g = list[best].group
-		b.counted[a.index-1] = slices.Delete(list, best, best+1)
-		return g, b.t.seen[a.at].rule.count
+		b.counted[n-1] = slices.Delete(list, best, best+1)
+		return g, b.t.seen[b.t.units[unit].at].rule.count
 	}
 	for len(b.pending) > 0 && b.pending[0].end <= a.start+raceTolerance {
 		b.ready = append(b.ready, heap.Pop(&b.pending).(lastTry))
 	}
-	for len(b.ready) > 0 {
-		latest := b.ready[len(b.ready)-1]
-		if a.start-latest.end > b.t.rec.tables.signals.LargestGap {
-			break
+	for i := len(b.ready) - 1; i >= 0 && a.start-b.ready[i].end <= b.t.rec.tables.signals.LargestGap; i-- {
+		latest := b.ready[i]
+		current := b.last[latest.group] == latest.unit
+		if current && !latest.before(a) {
+			continue
 		}
-		b.ready = b.ready[:len(b.ready)-1]
-		if b.last[latest.group] == latest.unit {
+		b.ready = slices.Delete(b.ready, i, i+1)
+		if current {
 			return latest.group, "R3"
 		}
 	}
@@ -268,7 +279,7 @@ func (b *siblings) continued(unit int32) (g int32, how string) {
 // add makes a unit the last of its group.
 func (b *siblings) add(g, unit int32) {
 	a := b.t.firstTry(unit)
-	last := lastTry{a.end, g, unit}
+	last := lastTry{a.start, a.end, g, unit}
 	if b.last == nil {
 		b.last = map[int32]int32{}
 	}
@@ -280,8 +291,9 @@ func (b *siblings) add(g, unit int32) {
 	if b.counted == nil {
 		b.counted = map[int][]lastTry{}
 	}
-	b.counted[a.index] = append(b.counted[a.index], last)
-	if b.t.rec.tables.signals.InferRetries && b.t.seen[a.at].index < 0 && !a.unfinished && b.t.retryable(a.at) {
+	n := b.t.resends(unit)
+	b.counted[max(n, 0)] = append(b.counted[max(n, 0)], last)
+	if b.t.rec.tables.signals.InferRetries && n < 0 && !a.unfinished && b.t.retryable(a.at) {
 		heap.Push(&b.pending, last)
 	}
 }
@@ -303,6 +315,7 @@ func (t *traced) race(groups []group, list []int32) {
 		return
 	}
 	last := func(g int32) *attempt { return t.lastTry(&groups[g]) }
+	counted := func(g int32) bool { return t.resends(groups[g].units[len(groups[g].units)-1]) >= 0 }
 	// Winners by start; one that another answered attempt overlaps is fan-out, so
 	// that those left are by end too.
 	slices.SortFunc(won, func(a, b int32) int { return cmp.Or(cmp.Compare(last(a).start, last(b).start), cmp.Compare(a, b)) })
@@ -322,7 +335,7 @@ func (t *traced) race(groups []group, list []int32) {
 		}
 		w := alone[i]
 		win := last(w)
-		if c.start >= win.end || win.start >= c.end || c.start == win.start || t.seen[c.at].index >= 0 && t.seen[win.at].index >= 0 {
+		if c.start >= win.end || win.start >= c.end || c.start == win.start || counted(l) && counted(w) {
 			continue
 		}
 		c.outcome = CancelledRace

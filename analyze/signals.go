@@ -192,6 +192,7 @@ func (o outcomeSays) words() string {
 	text := fmt.Sprintf("%s (%s)", o.outcome, state)
 	for _, f := range slices.Concat(shownFlags, []flagWord{{fromText, "only if weak words count"},
 		{maybeTimeout, "timed out if its caller did or a known timeout fits"},
+		{maybeLeft, "cancelled if its callee was still at work, or a call beside it ended as it did"},
 		{ofBefore, "but of the attempt before: a call inside may know its own"}}) {
 		if o.flags&f.flag != 0 {
 			text += ", " + f.word
@@ -349,7 +350,6 @@ var withoutRule = []struct{ id, why string }{
 	{"G2", "a call by default"},
 	{"G6", "an entry by default"},
 	{"G9", "T2, with the verdict of the CLIENT parent"},
-	{"T6", "arbitrary text: a rule of the user"},
 	{"H3", "siblings that overlap: inference"},
 	{"H5", "siblings that overlap: inference"},
 	{"H6", "siblings that all succeed are no hedge: inference"},

@@ -57,11 +57,11 @@ func (t *traced) findAbandoned() (leftAt []time.Duration) {
 		}
 		leftAt[i], leftBy[i] = leftAt[p], leftBy[p]
 		if leftAt[i] != never {
-			doubt[i] = doubt[p] + t.doubt(i)
+			doubt[i] = doubt[p] + t.word(i)
 		}
-		if b := t.forest.bonds[i]; (b == waitsLeft || b == leftFailing) && !t.lostRace(p) {
+		if b := t.forest.bonds[i]; (b == waitsLeft || b == leftFailing) && !t.lostRace(p) && !t.answeredBadly(p) {
 			if end := t.Spans[p].End; end < leftAt[i] {
-				leftAt[i], leftBy[i], doubt[i] = end, p, t.doubt(i)
+				leftAt[i], leftBy[i], doubt[i] = end, p, t.word(i)
 			} else {
 				if later == nil {
 					later = map[int32]bool{}
@@ -143,6 +143,12 @@ func (t *traced) findLateWork(leftAt []time.Duration) {
 // sibling: its caller has the answer.
 func (t *traced) lostRace(i int32) bool {
 	return t.attempt[i] >= 0 && t.attempts[t.attempt[i]].outcome == CancelledRace
+}
+
+// answeredBadly reports whether a span is, or is part of, an attempt that an answer ended, which
+// said that it failed: nobody left, and its callee goes on as after any answer.
+func (t *traced) answeredBadly(i int32) bool {
+	return t.attempt[i] >= 0 && t.attempts[t.attempt[i]].outcome == Failure && t.attempts[t.attempt[i]].code != ""
 }
 
 // report files work under the request that the span by belongs to.
