@@ -230,20 +230,23 @@ func (t *traced) attemptFor(i int32) int32 {
 	return t.attempt[tries[len(tries)-1]]
 }
 
+// mostFollowers is among how many spans that begin as a phase ends its attempt is looked for.
+const mostFollowers = 64
+
 // followed finds the attempts that phases ahead of them belong to, by span: under one parent a
 // phase ends as the attempt begins, or as the next phase of that attempt does, which is another
 // one. Each begins after one of them.
 func (t *traced) followed() map[int32]int32 {
 	type next struct {
 		span, attempt int32 // attempt -1: a phase that is not known to belong to one
-		taken         bool
+		free          int   // the index of this one, or where it is taken of one to look on from
 	}
 	var phases []int32
 	under := map[int32][]next{} // what begins there, by parent
 	for _, i := range t.stray {
 		if s := &t.Spans[i]; t.seen[i].place != inCall && s.Parent >= 0 && s.Defect == 0 {
 			phases = append(phases, i)
-			under[s.Parent] = append(under[s.Parent], next{i, -1, false})
+			under[s.Parent] = append(under[s.Parent], next{i, -1, 0})
 		}
 	}
 	if len(phases) == 0 {
@@ -252,11 +255,23 @@ func (t *traced) followed() map[int32]int32 {
 	for k := range t.attempts {
 		at := t.attempts[k].at
 		if list, ok := under[t.Spans[at].Parent]; ok {
-			under[t.Spans[at].Parent] = append(list, next{at, int32(k), false})
+			under[t.Spans[at].Parent] = append(list, next{at, int32(k), 0})
 		}
 	}
 	for _, list := range under {
 		slices.SortFunc(list, func(a, b next) int { return cmp.Compare(a.span, b.span) }) // spans are by start
+		for k := range list {
+			list[k].free = k
+		}
+	}
+	untaken := func(list []next, k int) int {
+		for k < len(list) && list[k].free != k {
+			if on := list[k].free; on < len(list) {
+				list[k].free = list[on].free
+			}
+			k = list[k].free
+		}
+		return k
 	}
 	// From the end, so that what a phase leads to is known before it.
 	slices.SortFunc(phases, func(a, b int32) int {
@@ -267,15 +282,17 @@ func (t *traced) followed() map[int32]int32 {
 		s, list := &t.Spans[i], under[t.Spans[i].Parent]
 		from := s.End - t.emitters[i].grain()
 		first := sort.Search(len(list), func(k int) bool { return t.Spans[list[k].span].Start >= from })
-		for k := first; k < len(list) && t.Spans[list[k].span].Start <= s.End+raceTolerance; k++ {
+		looked := 0
+		for k := untaken(list, first); k < len(list) && t.Spans[list[k].span].Start <= s.End+raceTolerance && looked < mostFollowers; k = untaken(list, k+1) {
+			looked++
 			n := &list[k]
 			if a, ok := of[n.span]; ok {
 				n.attempt = a
 			}
-			if n.taken || n.attempt < 0 || t.Spans[n.span].Name == s.Name || t.otherHost(i, n.span) {
+			if n.attempt < 0 || t.Spans[n.span].Name == s.Name || t.otherHost(i, n.span) {
 				continue
 			}
-			n.taken, of[i] = true, n.attempt
+			n.free, of[i] = k+1, n.attempt
 			break
 		}
 	}
@@ -365,8 +382,8 @@ func settle(list []phaseInterval, start, end time.Duration) []phaseInterval {
 	byStart := func(a, b phaseInterval) int {
 		return cmp.Or(cmp.Compare(a.low, b.low), cmp.Compare(a.part, b.part), cmp.Compare(a.high, b.high))
 	}
-	clampDials(list)
 	slices.SortStableFunc(list, byStart)
+	clampDials(list)
 	var out, inside []phaseInterval
 	for _, kind := range innermost {
 		first := len(inside)
@@ -397,16 +414,22 @@ func settle(list []phaseInterval, start, end time.Duration) []phaseInterval {
 }
 
 // clampDials cuts what Go did for a connection to its getting one: it may finish a dial after
-// another connection came free.
+// another connection came free. The list is by start.
 func clampDials(list []phaseInterval) {
-	for _, whole := range list {
-		if !whole.getsConn() {
+	var whole []phaseInterval
+	for i := range list {
+		if list[i].getsConn() {
+			whole = append(whole, list[i])
+		}
+	}
+	for i := range list {
+		p := &list[i]
+		if !p.part.opening() || p.getsConn() {
 			continue
 		}
-		for i := range list {
-			if p := &list[i]; p.part.opening() && p.low >= whole.low && p.low < whole.high {
-				p.high = min(p.high, whole.high)
-			}
+		begun := sort.Search(len(whole), func(k int) bool { return whole[k].low > p.low })
+		if begun > 0 && p.low < whole[begun-1].high {
+			p.high = min(p.high, whole[begun-1].high)
 		}
 	}
 }

@@ -132,12 +132,22 @@ type phaseLength struct {
 // phasesOf gives the phases that events and attributes of a span tell, by rule
 // and then by start. They may overlap, and lie outside the span.
 func phasesOf(f *facts) (list []phaseTime) {
+	var known map[phaseTime]bool // those of a long list
 	f.tables.phases.all(f, func(r *rule[phaseSays]) {
 		if p := &r.says; !p.loose {
 			p.times(f, func(start, end time.Duration) {
 				one := phaseTime{p.part, start, end, r.id}
-				if end > start && !slices.Contains(list, one) {
-					list = append(list, one)
+				if end <= start || known[one] || known == nil && slices.Contains(list, one) {
+					return
+				}
+				if list = append(list, one); len(list) > 32 {
+					if known == nil {
+						known = map[phaseTime]bool{}
+						for _, p := range list {
+							known[p] = true
+						}
+					}
+					known[one] = true
 				}
 			})
 		}
@@ -180,17 +190,25 @@ func (p *phaseSays) times(f *facts, yield func(start, end time.Duration)) {
 			}
 		}
 	case p.each:
-		for i := range s.Events {
-			if !named(&s.Events[i], p.from) {
-				continue
-			}
-			for j := i + 1; j < len(s.Events); j++ {
-				if e := &s.Events[j]; named(e, p.to) && sameStar(p.from[0], s.Events[i].Name, p.to[0], e.Name) {
-					if p.where.key == "" || p.where.holds(eventAttr(e, p.where.key)) != p.not {
-						yield(s.Events[i].At, e.At)
-					}
-					break
+		both := strings.Contains(p.from[0], "*") && p.to != nil && strings.Contains(p.to[0], "*")
+		next := map[string]int32{}                // the next event to end a phase, by the text of its *
+		ends := make([]int32, 0, len(s.Events))   // of the phases, from the last
+		begins := make([]int32, 0, len(s.Events)) // likewise
+		for i := int32(len(s.Events)) - 1; i >= 0; i-- {
+			e := &s.Events[i]
+			if named(e, p.from) {
+				if end, ok := next[starText(p.from[0], e.Name, both)]; ok {
+					begins, ends = append(begins, i), append(ends, end)
 				}
+			}
+			if named(e, p.to) {
+				next[starText(p.to[0], e.Name, both)] = i
+			}
+		}
+		for k := len(begins) - 1; k >= 0; k-- {
+			e := &s.Events[ends[k]]
+			if p.where.key == "" || p.where.holds(eventAttr(e, p.where.key)) != p.not {
+				yield(s.Events[begins[k]].At, e.At)
 			}
 		}
 	default:
@@ -218,19 +236,13 @@ func named(e *ingest.Event, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return glob(name, e.Name) })
 }
 
-// sameStar reports whether the * of two globs stands for one text.
-func sameStar(a, nameA, b, nameB string) bool {
-	star := func(pattern, name string) string {
-		before, after, ok := strings.Cut(pattern, "*")
-		if !ok || strings.Contains(after, "*") {
-			return ""
-		}
-		return strings.TrimSuffix(strings.TrimPrefix(name, before), after)
+// starText is what the * of a glob with one stands for in a name; "" where it does not matter.
+func starText(pattern, name string, matters bool) string {
+	before, after, ok := strings.Cut(pattern, "*")
+	if !matters || !ok || strings.Contains(after, "*") {
+		return ""
 	}
-	if !strings.Contains(a, "*") || !strings.Contains(b, "*") {
-		return true
-	}
-	return star(a, nameA) == star(b, nameB)
+	return strings.TrimSuffix(strings.TrimPrefix(name, before), after)
 }
 
 // clockTime is the time that the first of the attributes that is there gives, in

@@ -122,7 +122,7 @@ func (t *traced) group(beside map[place]int) (groups []group, open map[peerPlace
 			open = map[peerPlace]*siblings{}
 		}
 		if open[at] == nil {
-			open[at] = &siblings{t: t}
+			open[at] = newSiblings(t)
 		}
 		g, how := open[at].continued(k)
 		if g < 0 {
@@ -197,37 +197,54 @@ func (t *traced) peerKey(i int32) string {
 // whose last attempt counts, or failed. Units come by start.
 type siblings struct {
 	t       *traced
-	counted map[int][]lastTry // by the resends before the last attempt
-	pending lastTries         // failed and uncounted, a heap by end: still running when last looked at
-	ready   []lastTry         // failed and uncounted, over, by end
-	all     []int32           // all groups
-	last    map[int32]int32   // unit that is the last of each group: others were continued already
+	counted map[int]*lastTries // by the resends before the last attempt: the latest to end first
+	pending lastTries          // failed and uncounted, not over when last looked at: the first to be over first
+	ready   []lastTry          // failed and uncounted, over, in that order
+	all     []int32            // all groups
+	last    map[int32]int32    // unit that is the last of each group: others were continued already
+	added   int
+}
+
+func newSiblings(t *traced) *siblings {
+	return &siblings{t: t, counted: map[int]*lastTries{}, pending: lastTries{before: firstOver}, last: map[int32]int32{}}
 }
 
 // A lastTry is an attempt that was the last of its group when it was added.
 type lastTry struct {
-	start, end  time.Duration
+	end         time.Duration
+	over        time.Duration // when the next one may begin
 	group, unit int32
+	nth         int // to be added
 }
 
-// before reports whether it was over as an attempt began, give or take the grain of clocks (N8). Of
+// newLastTry says when an attempt was over: at its end, give or take the grain of clocks (N8). Of
 // what is as short as that the greater part has to be over: calls to a closed port end within a
 // millisecond, side by side too.
-func (l lastTry) before(a *attempt) bool {
-	return l.end-a.start <= min(raceTolerance, (l.end-l.start)/2)
+func newLastTry(a *attempt, group, unit int32, nth int) lastTry {
+	return lastTry{a.end, a.end - min(raceTolerance, (a.end-a.start)/2), group, unit, nth}
 }
 
-type lastTries []lastTry
-
-func (h lastTries) Len() int { return len(h) }
-func (h lastTries) Less(i, j int) bool {
-	return h[i].end < h[j].end || h[i].end == h[j].end && h[i].group < h[j].group
+// lastTries is a heap: before says which of two comes first.
+type lastTries struct {
+	list   []lastTry
+	before func(a, b *lastTry) bool
 }
-func (h lastTries) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *lastTries) Push(x any)   { *h = append(*h, x.(lastTry)) }
+
+func firstOver(a, b *lastTry) bool {
+	return cmp.Or(cmp.Compare(a.over, b.over), cmp.Compare(a.end, b.end), cmp.Compare(a.group, b.group)) < 0
+}
+
+func latestEnd(a, b *lastTry) bool {
+	return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.nth, b.nth)) > 0
+}
+
+func (h *lastTries) Len() int           { return len(h.list) }
+func (h *lastTries) Less(i, j int) bool { return h.before(&h.list[i], &h.list[j]) }
+func (h *lastTries) Swap(i, j int)      { h.list[i], h.list[j] = h.list[j], h.list[i] }
+func (h *lastTries) Push(x any)         { h.list = append(h.list, x.(lastTry)) }
 func (h *lastTries) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
+	last := h.list[len(h.list)-1]
+	h.list = h.list[:len(h.list)-1]
 	return last
 }
 
@@ -245,31 +262,23 @@ func (t *traced) resends(unit int32) int { return int(t.seen[t.units[unit].at].i
 func (b *siblings) continued(unit int32) (g int32, how string) {
 	a := b.t.firstTry(unit)
 	if n := b.t.resends(unit); n >= 0 {
-		list := b.counted[n-1]
-		best := -1
-		for k := range list {
-			if b.last[list[k].group] == list[k].unit && (best < 0 || list[k].end >= list[best].end) {
-				best = k
+		for list := b.counted[n-1]; list != nil && list.Len() > 0; {
+			if latest := heap.Pop(list).(lastTry); b.last[latest.group] == latest.unit {
+				return latest.group, b.t.seen[b.t.units[unit].at].rule.count
 			}
 		}
-		if best < 0 {
-			return -1, ""
-		}
-		g = list[best].group
-		b.counted[n-1] = slices.Delete(list, best, best+1)
-		return g, b.t.seen[b.t.units[unit].at].rule.count
+		return -1, ""
 	}
-	for len(b.pending) > 0 && b.pending[0].end <= a.start+raceTolerance {
+	for b.pending.Len() > 0 && b.pending.list[0].over <= a.start {
 		b.ready = append(b.ready, heap.Pop(&b.pending).(lastTry))
 	}
-	for i := len(b.ready) - 1; i >= 0 && a.start-b.ready[i].end <= b.t.rec.tables.signals.LargestGap; i-- {
-		latest := b.ready[i]
-		current := b.last[latest.group] == latest.unit
-		if current && !latest.before(a) {
-			continue
+	for len(b.ready) > 0 {
+		latest := b.ready[len(b.ready)-1]
+		if a.start-latest.end > b.t.rec.tables.signals.LargestGap {
+			break
 		}
-		b.ready = slices.Delete(b.ready, i, i+1)
-		if current {
+		b.ready = b.ready[:len(b.ready)-1]
+		if b.last[latest.group] == latest.unit {
 			return latest.group, "R3"
 		}
 	}
@@ -279,20 +288,18 @@ func (b *siblings) continued(unit int32) (g int32, how string) {
 // add makes a unit the last of its group.
 func (b *siblings) add(g, unit int32) {
 	a := b.t.firstTry(unit)
-	last := lastTry{a.start, a.end, g, unit}
-	if b.last == nil {
-		b.last = map[int32]int32{}
-	}
+	last := newLastTry(a, g, unit, b.added)
 	b.last[g] = unit
+	b.added++
 	if b.t.redirected(a.at) {
 		return
 	}
 	// The first attempt carries no count where later ones do.
-	if b.counted == nil {
-		b.counted = map[int][]lastTry{}
-	}
 	n := b.t.resends(unit)
-	b.counted[max(n, 0)] = append(b.counted[max(n, 0)], last)
+	if b.counted[max(n, 0)] == nil {
+		b.counted[max(n, 0)] = &lastTries{before: latestEnd}
+	}
+	heap.Push(b.counted[max(n, 0)], last)
 	if b.t.rec.tables.signals.InferRetries && n < 0 && !a.unfinished && b.t.retryable(a.at) {
 		heap.Push(&b.pending, last)
 	}
