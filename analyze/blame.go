@@ -227,10 +227,8 @@ func (c *call) split(from, to time.Duration, yield func(what Category, from, to 
 			cuts = append(cuts, at)
 		}
 	}
-	firstStart, lastStart, lastEnd := c.attempts[0].start, c.attempts[0].start, c.attempts[0].end
 	for i := range c.attempts {
 		a := &c.attempts[i]
-		lastStart, lastEnd = max(lastStart, a.start), max(lastEnd, a.end)
 		cut(a.start)
 		cut(a.end)
 		for _, p := range a.phases.intervals {
@@ -242,48 +240,109 @@ func (c *call) split(from, to time.Duration, yield func(what Category, from, to 
 	}
 	slices.Sort(cuts)
 	cuts = slices.Compact(cuts)
+	s := c.spending()
 	for i, at := range cuts[:len(cuts)-1] {
-		around := at < firstStart || at >= lastEnd // the span around the attempts, before and after them
-		yield(c.spentAt(at, around, lastStart), at, cuts[i+1])
+		yield(s.at(at), at, cuts[i+1])
 	}
 }
 
-// spentAt is what the call spends an instant on: see split. lastStart is when the last of its
-// attempts begins.
-func (c *call) spentAt(at time.Duration, around bool, lastStart time.Duration) Category {
-	runs := -1 // the attempt that counts: the winner if it runs, else the first that does
+// A spending says what a call spends one instant after the other on.
+type spending struct {
+	*call
+	firstStart, lastEnd time.Duration
+	retried             []interval // when attempts ran that ended before a later one began
+	rest                []int32    // the others that are not over; all end after the last one began
+
+	of                int32      // attempt to which the next two belong; -1: none
+	backOff, connects []interval // its phases
+}
+
+func (c *call) spending() *spending {
+	s := &spending{call: c, firstStart: c.attempts[0].start, lastEnd: c.attempts[0].end, of: -1}
+	lastStart := c.attempts[0].start
+	for i := range c.attempts {
+		lastStart, s.lastEnd = max(lastStart, c.attempts[i].start), max(s.lastEnd, c.attempts[i].end)
+	}
 	for k := range c.attempts {
 		a := &c.attempts[k]
-		if a.start > at || a.end <= at {
-			continue
-		}
+		// Also where a clock's grain makes them overlap (N8), as in what a hedge is.
 		if a.end <= lastStart || k < len(c.attempts)-1 && k != c.winner && a.end <= lastStart+raceTolerance {
-			return Retry // also where a clock's grain makes them overlap (N8), as in what a hedge is
-		}
-		if runs < 0 || k == c.winner {
-			runs = k
+			s.retried = append(s.retried, interval{a.start, a.end})
+		} else {
+			s.rest = append(s.rest, int32(k))
 		}
 	}
-	switch {
-	case runs >= 0 || around:
-	case c.openAt(at):
-		return Unknown
-	default:
+	s.retried = joined(s.retried)
+	return s
+}
+
+// at is what the call spends an instant on: see split. Instants come in order.
+func (s *spending) at(at time.Duration) Category {
+	if within(s.retried, at) {
+		return Retry
+	}
+	runs := s.running(at)
+	if runs < 0 && at >= s.firstStart && at < s.lastEnd {
+		if s.openAt(at) {
+			return Unknown
+		}
 		return RetryWait
 	}
-	if w := c.winner; w >= 0 && c.attempts[w].hedge && at >= c.attempts[w].start {
+	if w := s.winner; w >= 0 && s.attempts[w].hedge && at >= s.attempts[w].start {
 		return Hedge
 	}
 	if runs < 0 {
-		return Read
+		return Read // in the span around the attempts, before or after them
 	}
-	switch p := &c.attempts[runs].phases; {
-	case p.at(at, func(p part) bool { return p == backoffPart }): // inside a span that holds several tries
+	if s.of != runs {
+		s.of = runs
+		p := &s.attempts[runs].phases
+		s.backOff = p.during(func(p part) bool { return p == backoffPart })
+		s.connects = p.during(part.connecting)
+	}
+	switch {
+	case within(s.backOff, at): // inside a span that holds several tries
 		return RetryWait
-	case p.at(at, part.connecting):
+	case within(s.connects, at):
 		return Connect
 	}
 	return Read
+}
+
+// running is the attempt that counts at an instant: the winner if it runs, else the first that does;
+// -1: none.
+func (s *spending) running(at time.Duration) int32 {
+	runs := func(k int32) bool { return s.attempts[k].start <= at && s.attempts[k].end > at }
+	if s.winner >= 0 && runs(int32(s.winner)) {
+		return int32(s.winner)
+	}
+	for len(s.rest) > 0 && s.attempts[s.rest[0]].end <= at {
+		s.rest = s.rest[1:]
+	}
+	if k := slices.IndexFunc(s.rest, runs); k >= 0 {
+		return s.rest[k]
+	}
+	return -1
+}
+
+// joined sorts intervals by start and joins those that overlap or touch.
+func joined(list []interval) []interval {
+	slices.SortFunc(list, func(a, b interval) int { return cmp.Compare(a.low, b.low) })
+	all := list[:0]
+	for _, i := range list {
+		if n := len(all); n > 0 && i.low <= all[n-1].high {
+			all[n-1].high = max(all[n-1].high, i.high)
+			continue
+		}
+		all = append(all, i)
+	}
+	return all
+}
+
+// within reports whether an instant is in one of intervals that are joined.
+func within(list []interval, at time.Duration) bool {
+	k := sort.Search(len(list), func(k int) bool { return list[k].high > at })
+	return k < len(list) && list[k].low <= at
 }
 
 // openAt reports whether the last attempt to have begun has no end: nobody knows how long it ran.
@@ -292,14 +351,14 @@ func (c *call) openAt(at time.Duration) bool {
 	return begun > 0 && c.attempts[begun-1].unfinished
 }
 
-// at reports whether the attempt was in a phase for which which holds.
-func (p *phases) at(at time.Duration, which func(part) bool) bool {
+// during is when the attempt was in a phase for which which holds, joined.
+func (p *phases) during(which func(part) bool) (list []interval) {
 	for _, i := range p.intervals {
-		if i.low <= at && at < i.high && which(i.part) {
-			return true
+		if which(i.part) {
+			list = append(list, i.interval)
 		}
 	}
-	return false
+	return joined(list)
 }
 
 // A stretch is a piece of a top request's path of spans, with what it was
