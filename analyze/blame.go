@@ -380,6 +380,7 @@ func (t *traced) stretches(root int32, visited func(int32)) (list []stretch) {
 		return r, &r.calls[t.units[t.unit[span]].calls]
 	}
 	waits := map[int32][]wait{} // by request
+	spent := spentPieces{}
 	for _, s := range t.forest.walk(root, visited) {
 		r, c := callOf(s.node)
 		if c == nil {
@@ -390,11 +391,11 @@ func (t *traced) stretches(root int32, visited func(int32)) (list []stretch) {
 				}
 				own = waits[k]
 			}
-			list = t.ownStretches(list, s, own)
+			list = t.ownStretches(list, s, own, spent)
 			continue
 		}
 		base := t.Spans[r.entry].Start
-		c.split(s.start-base, s.end-base, func(what Category, from, to time.Duration) {
+		spent.split(c, s.start-base, s.end-base, func(what Category, from, to time.Duration) {
 			if n := len(list); n > 0 && list[n-1].node == s.node && list[n-1].what == what && list[n-1].end == from+base {
 				list[n-1].end = to + base
 				return
@@ -404,6 +405,36 @@ func (t *traced) stretches(root int32, visited func(int32)) (list []stretch) {
 	}
 	t.forest.markInFlight(list)
 	return list
+}
+
+// spentPieces remembers what calls spent their time on that are looked at piece by piece.
+type spentPieces map[*call][]spentPiece
+
+type spentPiece struct {
+	interval
+	what Category
+}
+
+// split is call.split.
+func (m spentPieces) split(c *call, from, to time.Duration, yield func(what Category, from, to time.Duration)) {
+	if from < c.start || to > c.end {
+		c.split(from, to, yield)
+		return
+	}
+	all, known := m[c]
+	if !known {
+		c.split(c.start, c.end, func(what Category, from, to time.Duration) {
+			all = append(all, spentPiece{interval{from, to}, what})
+		})
+		m[c] = all
+	}
+	first := sort.Search(len(all), func(k int) bool { return all[k].high > from })
+	for _, p := range all[first:] {
+		if p.low >= to {
+			return
+		}
+		yield(p.what, max(p.low, from), min(p.high, to))
+	}
 }
 
 // A wait is a call of several attempts that held its request; reach is the latest
@@ -427,7 +458,7 @@ func (r *request) waits() (list []wait) {
 
 // ownStretches adds a segment of a service's own span. Where it lies between two
 // attempts of a call that the request waited for, it is the wait before the next.
-func (t *traced) ownStretches(list []stretch, s segment, waits []wait) []stretch {
+func (t *traced) ownStretches(list []stretch, s segment, waits []wait, spent spentPieces) []stretch {
 	at := s.start
 	if len(waits) > 0 {
 		base := t.Spans[t.requests[t.request[s.node]].entry].Start
@@ -443,7 +474,7 @@ func (t *traced) ownStretches(list []stretch, s segment, waits []wait) []stretch
 			if from > at {
 				list = append(list, stretch{segment: segment{s.node, at, from}, what: Own})
 			}
-			w.split(from-base, to-base, func(what Category, from, to time.Duration) {
+			spent.split(w.call, from-base, to-base, func(what Category, from, to time.Duration) {
 				list = append(list, stretch{segment: segment{s.node, base + from, base + to}, what: what, call: w.call})
 			})
 			at = to
