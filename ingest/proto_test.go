@@ -200,3 +200,31 @@ func TestProtoUnasked(t *testing.T) {
 		t.Errorf("%d spans, %q, notes %v, want 1 span", len(s.records), why, notes)
 	}
 }
+
+// An attribute that breaks off anywhere, or has any byte changed, is read as pdata reads it, or
+// costs its span; also behind a whole one, which foretells it.
+func TestProtoBrokenAttribute(t *testing.T) {
+	key, value := ld(1, "k"), ld(2, ld(1, "value"))
+	span := func(attrs ...string) string {
+		fields := ld(1, traceBytes) + ld(2, spanBytes) + f64(7, 1000) + f64(8, 2000)
+		for _, a := range attrs {
+			fields += ld(9, a)
+		}
+		return ld(2, fields)
+	}
+	try := func(whole, broken string) {
+		for _, spans := range []string{span(broken), span(whole, broken), span(whole) + span(broken), span(broken, whole)} {
+			protoAsPdata(t, []byte(ld(1, ld(1, ld(1, ld(1, "service.name")+ld(2, ld(1, "a")))), ld(2, spans))))
+		}
+	}
+	for _, whole := range []string{key + value, value + key} {
+		for n := range whole {
+			try(whole, whole[:n])
+			for _, b := range []byte{0, 1, 2, 0x0a, 0x12, 0x1a, 0x7f, 0x80, 0xff} {
+				changed := []byte(whole)
+				changed[n] = b
+				try(whole, string(changed))
+			}
+		}
+	}
+}

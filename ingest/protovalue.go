@@ -104,7 +104,7 @@ func (p *protoBytes) shape(b []byte) (s *shape, value []byte) {
 	switch first, end, _ := next(b, 0); {
 	case end == 0 || end >= len(b) || first.wire != wireLength || first.from > 3:
 		return nil, nil
-	case b[0] == tagKey && b[end] == tagValue:
+	case b[0] == tagKey && b[end] == tagValue && end+1 < len(b):
 		key, value = b[first.from:end], b[end+1:]
 	case b[0] == tagValue && b[end] == tagKey && len(b)-end >= 2 && int(b[end+1]) == len(b)-end-2:
 		key, value = b[end+2:], b[1:end]
