@@ -336,3 +336,26 @@ func TestRecordsBehindCuts(t *testing.T) {
 		}
 	}
 }
+
+// The same for text as TestProtoBrokenAttribute for protobuf.
+func TestJSONBrokenAttribute(t *testing.T) {
+	span := func(attrs ...string) string {
+		return `{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"0102030405060708","startTimeUnixNano":"1000","endTimeUnixNano":"2000","attributes":[` +
+			strings.Join(attrs, ",") + `]}`
+	}
+	try := func(whole, broken string) {
+		for _, spans := range []string{span(broken), span(whole, broken), span(whole) + "," + span(broken), span(broken, whole)} {
+			jsonAsPdata(t, []byte(`{"resourceSpans":[{"resource":{},"scopeSpans":[{"spans":[`+spans+`]}]}]}`))
+		}
+	}
+	for _, whole := range []string{`{"key":"k","value":{"stringValue":"v\n"}}`, `{"value":{"intValue":"12"},"key":"k"}`} {
+		for n := range whole {
+			try(whole, whole[:n])
+			for _, b := range []byte("\x00\"},\\") {
+				changed := []byte(whole)
+				changed[n] = b
+				try(whole, string(changed))
+			}
+		}
+	}
+}
