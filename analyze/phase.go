@@ -384,30 +384,33 @@ func settle(list []phaseInterval, start, end time.Duration) []phaseInterval {
 	}
 	slices.SortStableFunc(list, byStart)
 	clampDials(list)
-	var out, inside []phaseInterval
+	var out, these []phaseInterval
+	var inside []interval // connecting so far
 	for _, kind := range innermost {
-		first := len(inside)
+		these = these[:0]
 		for _, p := range list {
 			whole := p.interval
 			p.low, p.high = max(p.low, start), min(p.high, end)
 			if p.part != kind || p.high < p.low || p.high == p.low && whole.high > whole.low {
 				continue
 			}
-			if n := len(inside); n > first && p.low <= inside[n-1].high {
-				inside[n-1].high = max(inside[n-1].high, p.high)
+			if n := len(these); n > 0 && p.low <= these[n-1].high {
+				these[n-1].high = max(these[n-1].high, p.high)
 				continue
 			}
-			inside = append(inside, p)
+			these = append(these, p)
 		}
 		if !kind.connecting() {
-			out = append(out, inside[first:]...)
-			inside = inside[:first]
+			out = append(out, these...)
 			continue
 		}
-		for _, p := range inside[first:] {
-			out = p.without(inside[:first], out)
+		for _, p := range these {
+			out = p.without(inside, out)
 		}
-		inside = covered(inside)
+		for _, p := range these {
+			inside = append(inside, p.interval)
+		}
+		inside = joined(inside)
 	}
 	slices.SortStableFunc(out, byStart)
 	return out
@@ -440,7 +443,7 @@ func (p *phaseInterval) getsConn() bool {
 }
 
 // without adds what is left of a phase beside others, which are disjoint and by start.
-func (p phaseInterval) without(others, to []phaseInterval) []phaseInterval {
+func (p phaseInterval) without(others []interval, to []phaseInterval) []phaseInterval {
 	k := sort.Search(len(others), func(k int) bool { return others[k].high > p.low })
 	if k < len(others) && others[k].low < p.high && p.getsConn() {
 		p.part = poolPart // what is left was waiting
@@ -455,20 +458,6 @@ func (p phaseInterval) without(others, to []phaseInterval) []phaseInterval {
 		}
 	}
 	return append(to, p)
-}
-
-// covered sorts phases by start and joins those that overlap, whatever their part.
-func covered(list []phaseInterval) []phaseInterval {
-	slices.SortFunc(list, func(a, b phaseInterval) int { return cmp.Compare(a.low, b.low) })
-	joined := list[:0]
-	for _, p := range list {
-		if n := len(joined); n > 0 && p.low <= joined[n-1].high {
-			joined[n-1].high = max(joined[n-1].high, p.high)
-			continue
-		}
-		joined = append(joined, p)
-	}
-	return joined
 }
 
 // refine adds what follows from the phases: waiting is what lies between the
