@@ -36,7 +36,7 @@ type attempt struct {
 	calleeOK    bool          // the callee ended well, or worked on to its end although told to stop
 	calleeGuess bool          // calleeOK is inferred
 	leg         time.Duration // network leg back; valid with calleeEnd, as is
-	doubt       time.Duration // about calleeEnd, as seen from the caller: it takes that long to hear of a cut
+	word        time.Duration // how long the callee may take to hear of a cut: see traced.word
 	instance    string        // of the callee
 	timeout     time.Duration // recorded for this call; 0: none
 	class       class         // what its latency is to a Sample, if it is one (tails.go)
@@ -340,7 +340,7 @@ func (t *traced) lookAtCallee(a *attempt, base time.Duration) {
 	if s.Defect != 0 {
 		return
 	}
-	a.calleeEnd, a.leg, a.doubt = s.End-base, t.leg(a.server), t.word(a.server)
+	a.calleeEnd, a.leg, a.word = s.End-base, t.leg(a.server), t.word(a.server)
 	switch t.seen[a.server].state {
 	case healthy:
 		a.calleeOK = true

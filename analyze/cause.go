@@ -8,10 +8,10 @@ import (
 )
 
 // judgeCauses decides of calls that failed with words of their caller's own whether it left them
-// (T6): Go's net/http gives the cause of a cancelled context for an error, and errgroup makes one of
-// what the first part failed with; Node gives the reason of an abort. The caller left if the callee was still at work when the call
-// ended, or if a call beside it ended as it did: the part that failed, or the copy that answered.
-// Otherwise nothing is known but that it failed.
+// (T6): Go's net/http gives the cause of a cancelled context for an error, and errgroup makes one
+// of what the first part failed with; Node gives the reason of an abort. The caller left if the
+// callee was still at work when the call ended, or if a call beside it ended as it did: the part
+// that failed, or the copy that answered. Otherwise nothing is known but that it failed.
 func (t *traced) judgeCauses() {
 	left := map[int32]bool{}              // of those to be decided
 	beside := map[int32][]time.Duration{} // when CLIENT spans ended that say why, by parent

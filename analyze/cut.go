@@ -42,13 +42,13 @@ func (r *request) cutAtDeadline() {
 // ranOn reports whether the callee of an attempt that was cut did not stop, and
 // finished: then what the answer would have taken is known.
 func (a *attempt) ranOn() bool {
-	return (a.outcome.Cut() || a.outcome == CancelledRace) && a.calleeEnd != 0 && a.calleeOK && a.calleeEnd-a.end > a.doubt
+	return (a.outcome.Cut() || a.outcome == CancelledRace) && a.calleeEnd != 0 && a.calleeOK && a.calleeEnd-a.end > a.word
 }
 
 // answered reports whether the callee of an attempt that was cut had answered by then. One that
 // ends just as its caller leaves has more likely obeyed: many servers say then that all was well.
 func (a *attempt) answered() bool {
-	return a.calleeEnd != 0 && a.calleeOK && !a.calleeGuess && a.end-a.calleeEnd > a.doubt
+	return a.calleeEnd != 0 && a.calleeOK && !a.calleeGuess && a.end-a.calleeEnd > a.word
 }
 
 // setTook sets the latency of an attempt: to where its caller stopped waiting, or to

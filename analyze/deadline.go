@@ -197,7 +197,7 @@ func (r *request) word(call int32) (longest time.Duration) {
 		return 0
 	}
 	for _, a := range r.calls[call].attempts {
-		longest = max(longest, a.doubt)
+		longest = max(longest, a.word)
 	}
 	return longest
 }

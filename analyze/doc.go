@@ -12,7 +12,8 @@
 //     tables are parts.go, counts.go, outcomes.go, deadlines.go, phases.go,
 //     hedges.go, insteads.go, peers.go and weights.go, matched by rule.go). They are
 //     asked once about spans that look alike (look.go), and once whom such spans
-//     call (meeting.go).
+//     call (meeting.go). Calls that failed in words of their caller's own are judged by what
+//     ran beside and below them (cause.go).
 //     Spans become requests, calls and attempts with their phases (request.go,
 //     call.go, phase.go). The critical path of each request is walked over its
 //     calls, and every instant is given a category (path.go, blame.go). Deadlines

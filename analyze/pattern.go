@@ -125,10 +125,10 @@ func (a *Analysis) findHedges(r *request, list []found) []found {
 				continue
 			}
 			ran := try.end - c.attempts[c.winner].end
-			if try.calleeEnd-try.end > try.doubt {
+			if try.calleeEnd-try.end > try.word {
 				ran = max(ran, try.calleeEnd-c.attempts[c.winner].end)
 			}
-			if ran > raceTolerance+try.doubt {
+			if ran > raceTolerance+try.word {
 				add(HedgeNotCancelled, ran, nil)
 			}
 		}

@@ -416,7 +416,7 @@ func (d *requestReader) call(r *request, c *call) {
 		}
 		if called {
 			a.calleeEnd = a.end - d.time()
-			a.leg, a.doubt = d.time(), d.time()
+			a.leg, a.word = d.time(), d.time()
 		}
 		if placed {
 			a.instance = d.text()

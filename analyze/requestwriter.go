@@ -300,7 +300,7 @@ func (w *requestWriter) call(r *request, c *call) {
 	for i := range c.attempts {
 		a := &c.attempts[i]
 		p := &a.phases
-		called := a.calleeEnd != 0 || a.leg != 0 || a.doubt != 0 || a.calleeOK || a.calleeGuess
+		called := a.calleeEnd != 0 || a.leg != 0 || a.word != 0 || a.calleeOK || a.calleeGuess
 		w.flags(called, a.instance != "", len(p.intervals) > 0 || len(p.loose) > 0, a.timeout != 0, a.hedge, a.unfinished,
 			a.index != 0 || a.hidden != 0, a.calleeOK, a.calleeGuess, a.class&1 != 0, a.class&2 != 0, a.weight != r.weight, a.code != "")
 		if !single {
@@ -315,7 +315,7 @@ func (w *requestWriter) call(r *request, c *call) {
 		if called {
 			w.time(a.end - a.calleeEnd)
 			w.time(a.leg)
-			w.time(a.doubt)
+			w.time(a.word)
 		}
 		if a.instance != "" {
 			w.text(a.instance)
