@@ -123,14 +123,14 @@ func (t *jsonText) clickhouseEvents(at columns) {
 				t.skip()
 				return
 			}
-			from := len(t.span)
+			from := len(t.held)
 			t.flatAttributes(false)
 			put(i, from)
 		})
 	})
 	for i := read; i < len(names) && t.why == ""; i++ {
 		if kept[i] {
-			put(i, len(t.span))
+			put(i, len(t.held))
 		}
 	}
 }

@@ -41,7 +41,7 @@
 //     JSON on top of native.go; proto.go and protovalue.go on top of
 //     protowire.go; jaegerproto.go; pdatadecoder.go. Attributes and events that Options does not ask for are
 //     skipped without being built, and what has the usual shape is read by the
-//     short ways of jsonusual.go, usualField and usualAttributes, which foretell
+//     short ways of jsonusual.go, usualFields and usualAttributes, which foretell
 //     what comes next (shape.go). All end in a
 //     sink (sink.go), which packs the records (record.go). What spans repeat, keys
 //     in their order (keylist.go) and values (text.go), is told by what came lately.

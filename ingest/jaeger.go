@@ -321,7 +321,7 @@ func (t *jsonText) jaegerLogs() {
 		if !kept || t.why != "" {
 			return
 		}
-		from := len(t.span)
+		from := len(t.held)
 		t.readAt(fields, func() {
 			t.list(func() {
 				t.tag(func() {

@@ -335,7 +335,7 @@ func (t *jsonText) jaegerProtoLog(buf []byte) (why string) {
 	if why != "" || !kept {
 		return why
 	}
-	from := len(t.span)
+	from := len(t.held)
 	why = fields(buf, func(f field, body []byte) string {
 		if f.number != 2 {
 			return ""

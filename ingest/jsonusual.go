@@ -149,14 +149,14 @@ func (t *jsonText) usualAttributes() (some bool) {
 	b, at := t.buf, t.pos
 	for before := &t.shapes.first; ; at++ {
 		s := before.next
-		if s == nil || !s.fits(b[at:]) || !s.quoted && b[at+int(s.n)] == '"' {
+		if s == nil || !s.fits(b[at:]) || !s.quoted && b[at+len(s.head)] == '"' {
 			if s = t.shape(b[at:]); s == nil {
 				break
 			}
 			before.next = s
 		}
 		before = s
-		from := at + int(s.n)
+		from := at + len(s.head)
 		to := from
 		if s.quoted {
 			to = plainText(b, from)

@@ -19,7 +19,7 @@ func TestKeyLists(t *testing.T) {
 	s := newSink(Options{}, newResources(), NewSpooler(0, ""), 1)
 	known, unknown := 0, 0
 	for range 20_000 {
-		var held []heldAttr
+		s.start(0)
 		var want []Attr
 		n := random.IntN(6)
 		if random.IntN(50) == 0 {
@@ -27,21 +27,23 @@ func TestKeyLists(t *testing.T) {
 		}
 		for i := range n {
 			a := Attr{strings.Repeat("k", 1+random.IntN(20)), fmt.Sprint(i)}
-			held, want = append(held, heldAttr{a, uint32(i)}), append(want, a)
+			s.held, want = append(s.held, heldAttr{a, uint32(i)}), append(want, a)
 		}
+		came := slices.Clone(want)
 		want = sortAttrs(want)
-		got, refs, keys := s.settle(held)
-		for i, a := range got {
-			if fmt.Sprint(refs[i]) != a.Value {
-				t.Errorf("%v: number %d of %v", held, refs[i], a)
+		s.finish(&s.records[0], 0, 0)
+		list := attrList{s.held, s.records[0].keys}
+		for i := range list.attrs {
+			if a := list.sorted(i); fmt.Sprint(a.ref) != a.Value {
+				t.Errorf("%v: number %d of %v", came, a.ref, a.Attr)
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("%v: %v, want %v", held, got, want)
+		if got := recordOf(s, 0).span.Attrs; !slices.Equal(got, want) {
+			t.Fatalf("%v: %v, want %v", came, got, want)
 		}
-		if keys != nil {
+		if list.keys != nil {
 			known++
-		} else if len(held) > 0 {
+		} else if len(came) > 0 {
 			unknown++
 		}
 		s.clear()
@@ -49,6 +51,17 @@ func TestKeyLists(t *testing.T) {
 	if known == 0 || unknown == 0 {
 		t.Errorf("%d lists were known and %d were not: want some of both", known, unknown)
 	}
+}
+
+// recordOf is a record that was read, with its attributes by key.
+func recordOf(s *sink, i int) record {
+	r := s.records[i]
+	list := attrList{s.held[r.from:r.to], r.keys}
+	for k := range list.attrs {
+		r.span.Attrs = append(r.span.Attrs, list.sorted(k).Attr)
+	}
+	r.from, r.to, r.keys = 0, 0, nil
+	return r
 }
 
 // A value is known from before, lent until it is packed, or looked up: whichever, it is

@@ -337,7 +337,7 @@ func (t *jsonText) eventsOf(form *eventForm) {
 		if !kept || t.why != "" {
 			return
 		}
-		from := len(t.span)
+		from := len(t.held)
 		t.readAt(attributes, func() { form.read(t) })
 		t.putEvent(name, uint64(max(at, 0)), from)
 	})

@@ -56,7 +56,7 @@ func (s *sink) fromSpan(span ptrace.Span, scope string, position int64) {
 	s.attributes(span.Attributes(), false)
 	for _, e := range span.Events().All() {
 		if name, kept := s.wantEvent([]byte(e.Name())); kept {
-			from := len(s.span)
+			from := len(s.held)
 			s.attributes(e.Attributes(), false)
 			s.putEvent(name, uint64(e.Timestamp()), from)
 		}

@@ -312,7 +312,7 @@ func (t *jsonText) event() {
 	if !kept || t.why != "" {
 		return
 	}
-	from := len(t.span)
+	from := len(t.held)
 	t.pos = start
 	for first := true; t.more('}', first); first = false {
 		if string(t.key()) == "attributes" {

@@ -270,9 +270,8 @@ func (p *protoBytes) spanMessage(buf []byte, position int64) (why string) {
 	var start, end uint64
 	asked := false // whether it is another signal, for a malformed id: once, however many
 	for at := 0; at < len(buf); {
-		if to := p.usualField(buf, at, r, &start, &end); to > at {
-			at = to
-			continue
+		if at = p.usualFields(buf, at, r, &start, &end); at == len(buf) {
+			break
 		}
 		f, after, why := next(buf, at)
 		if why != "" {
@@ -357,70 +356,63 @@ const (
 	tagFlags = 16<<3&0x7f | 0x80 | byte(wireFixed4) // and a byte 1
 )
 
-// usualField reads the field at buf[at:] if it has the usual shape, and returns
-// the index after it (after attributes that follow each other, after all of
-// them), else at. It does what spanMessage does with any field, without finding
-// bounds first: a quarter of the time of a span. The order of fields does not
+// usualFields reads fields from buf[at:] on as long as they have the usual shape, and
+// returns the index after the last. It does what spanMessage does with any field, without
+// finding bounds first: a quarter of the time of a span. The order of fields does not
 // matter.
-func (p *protoBytes) usualField(buf []byte, at int, r *record, start, end *uint64) int {
-	b := buf[at:]
-	if len(b) < 2 {
-		return at
-	}
-	switch b[0] {
-	case tagAttrs:
-		return p.usualAttributes(buf, at)
-	case tagTraceID:
-		if len(b) >= 18 && b[1] == 16 {
-			r.trace = TraceID(b[2:18])
-			return at + 18
+func (p *protoBytes) usualFields(buf []byte, at int, r *record, start, end *uint64) int {
+	for at < len(buf)-1 {
+		size := 0 // of the field; 0: it has not the usual shape
+		switch b := buf[at:]; b[0] {
+		case tagAttrs:
+			size = p.usualAttributes(b)
+		case tagTraceID:
+			if len(b) >= 18 && b[1] == 16 {
+				r.trace, size = TraceID(b[2:18]), 18
+			}
+		case tagSpanID:
+			if len(b) >= 10 && b[1] == 8 {
+				r.span.ID, size = SpanID(b[2:10]), 10
+			}
+		case tagParent:
+			if len(b) >= 10 && b[1] == 8 {
+				r.span.ParentID, size = SpanID(b[2:10]), 10
+			}
+		case tagName:
+			if n := int(b[1]); n < 0x80 && n <= len(b)-2 {
+				r.span.Name, size = p.cache.get(b[2:2+n]), 2+n
+			}
+		case tagKind:
+			if b[1] <= byte(Consumer) {
+				r.span.Kind, size = Kind(b[1]), 2
+			}
+		case tagStart:
+			if len(b) >= 9 {
+				*start, size = binary.LittleEndian.Uint64(b[1:]), 9
+			}
+		case tagEnd:
+			if len(b) >= 9 {
+				*end, size = binary.LittleEndian.Uint64(b[1:]), 9
+			}
+		case tagEvents:
+			if n := int(b[1]); p.events == nil && n < 0x80 && n <= len(b)-2 {
+				size = 2 + n
+			}
+		case tagStatus:
+			if b[1] == 0 {
+				size = 2
+			} else if len(b) >= 4 && b[1] == 2 && b[2] == tagCode && b[3] <= byte(Error) {
+				r.span.Status, size = Status(b[3]), 4
+			}
+		case tagFlags:
+			if len(b) >= 6 && b[1] == 1 {
+				size = 6
+			}
 		}
-	case tagSpanID:
-		if len(b) >= 10 && b[1] == 8 {
-			r.span.ID = SpanID(b[2:10])
-			return at + 10
+		if size == 0 {
+			break
 		}
-	case tagParent:
-		if len(b) >= 10 && b[1] == 8 {
-			r.span.ParentID = SpanID(b[2:10])
-			return at + 10
-		}
-	case tagName:
-		if n := int(b[1]); n < 0x80 && n <= len(b)-2 {
-			r.span.Name = p.cache.get(b[2 : 2+n])
-			return at + 2 + n
-		}
-	case tagKind:
-		if b[1] <= byte(Consumer) {
-			r.span.Kind = Kind(b[1])
-			return at + 2
-		}
-	case tagStart:
-		if len(b) >= 9 {
-			*start = binary.LittleEndian.Uint64(b[1:])
-			return at + 9
-		}
-	case tagEnd:
-		if len(b) >= 9 {
-			*end = binary.LittleEndian.Uint64(b[1:])
-			return at + 9
-		}
-	case tagEvents:
-		if n := int(b[1]); p.events == nil && n < 0x80 && n <= len(b)-2 {
-			return at + 2 + n
-		}
-	case tagStatus:
-		if b[1] == 0 {
-			return at + 2
-		}
-		if len(b) >= 4 && b[1] == 2 && b[2] == tagCode && b[3] <= byte(Error) {
-			r.span.Status = Status(b[3])
-			return at + 4
-		}
-	case tagFlags:
-		if len(b) >= 6 && b[1] == 1 {
-			return at + 6
-		}
+		at += size
 	}
 	return at
 }
@@ -459,7 +451,7 @@ func (p *protoBytes) event(buf []byte) (why string) {
 	if !kept {
 		return ""
 	}
-	from := len(p.span)
+	from := len(p.held)
 	for at := 0; at < len(buf); {
 		f, end, _ := next(buf, at)
 		if f.number == fieldEventAttrs {

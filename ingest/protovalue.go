@@ -49,70 +49,67 @@ const (
 	tagValue = fieldValue<<3 | byte(wireLength)
 )
 
-// usualAttributes reads attributes of a span from buf[at:] on, as long as each
-// is shorter than 16 KiB and has a key and a value, in either order. It returns the index
-// after the last. What it does is what keyValue does: it is one loop because it is most of
+// usualAttributes reads the attributes of a span that the bytes begin with, as long as each
+// is shorter than 16 KiB and has a key and a value, in either order. It returns how many
+// bytes they take. What it does is what keyValue does: it is one loop because it is most of
 // the work on a dump, and nearly all of that is to see that an attribute is not asked for.
-func (p *protoBytes) usualAttributes(buf []byte, at int) int {
-	for before := &p.shapes.first; ; {
-		if len(buf)-at < 6 || buf[at] != tagAttrs {
-			return at
-		}
-		from, end := at+2, at+2+int(buf[at+1])
-		if buf[at+1] >= 0x80 {
+func (p *protoBytes) usualAttributes(buf []byte) int {
+	at := 0
+	for before := &p.shapes.first; at+5 < len(buf) && buf[at] == tagAttrs; {
+		from, size := at+2, int(buf[at+1])
+		if size >= 0x80 {
 			if buf[at+2] >= 0x80 {
-				return at
+				break
 			}
-			from, end = at+3, at+3+(int(buf[at+1]&0x7f)|int(buf[at+2])<<7)
+			from, size = at+3, size&0x7f|int(buf[at+2])<<7
 		}
-		if end > len(buf) || end == from {
-			return at
+		if size == 0 || size > len(buf)-from {
+			break
 		}
-		b := buf[from:end]
+		b := buf[from : from+size]
 		s := before.next
-		var value []byte // with its length in front
+		low, high := 0, 0 // of the value, with its length in front
 		switch {
-		case s != nil && b[0] == tagKey && s.fits(b):
-			value = b[s.n:]
 		case s != nil && b[0] == tagValue && s.ends(b):
-			value = b[1 : len(b)-int(s.n)+1]
+			low, high = 1, size-len(s.end)
+		case s != nil && b[0] == tagKey && s.fits(b):
+			low, high = len(s.head), size
 		default:
-			if s, value = p.shape(b); s == nil {
+			if s, low, high = p.shape(b); s == nil {
 				return at
 			}
 			before.next = s
 		}
 		before = s
-		size := int(value[0])
-		if value = value[1:]; size >= 0x80 && len(value) > 0 && value[0] < 0x80 {
-			size, value = size&0x7f|int(value[0])<<7, value[1:]
+		long := int(b[low])
+		if low++; long >= 0x80 && low < high && b[low] < 0x80 {
+			long = long&0x7f | int(b[low])<<7
+			low++
 		}
-		if size != len(value) {
-			return at
+		if long != high-low || s.kept && !p.usualAttribute(s, b[low:high]) {
+			break
 		}
-		if s.kept && !p.usualAttribute(s, value) {
-			return at
-		}
-		at = end
+		at = from + size
 	}
+	return at
 }
 
-// shape finds the shape of a KeyValue, or makes it, and gives its value with the length in
-// front. nil: it is not a usual one.
-func (p *protoBytes) shape(b []byte) (s *shape, value []byte) {
-	key, value := b, b
+// shape finds the shape of a KeyValue, or makes it, and gives the bounds of its value with
+// the length in front. nil: it is not a usual one.
+func (p *protoBytes) shape(b []byte) (s *shape, low, high int) {
+	key := b
 	switch first, end, _ := next(b, 0); {
 	case end == 0 || end >= len(b) || first.wire != wireLength || first.from > 3:
-		return nil, nil
+		return nil, 0, 0
 	case b[0] == tagKey && b[end] == tagValue && end+1 < len(b):
-		key, value = b[first.from:end], b[end+1:]
+		key, low, high = b[first.from:end], end+1, len(b)
 	case b[0] == tagValue && b[end] == tagKey && len(b)-end >= 2 && int(b[end+1]) == len(b)-end-2:
-		key, value = b[end+2:], b[1:end]
+		key, low, high = b[end+2:], 1, end
 	default:
-		return nil, nil
+		return nil, 0, 0
 	}
 	if len(key) > longHead-3 {
-		return nil, nil
+		return nil, 0, 0
 	}
 	head := make([]byte, 0, longHead)
 	head = append(append(append(head, tagKey, byte(len(key))), key...), tagValue)
@@ -120,13 +117,12 @@ func (p *protoBytes) shape(b []byte) (s *shape, value []byte) {
 	if !known {
 		s.set(head, key, p.sink)
 	}
-	return s, value
+	return s, low, high
 }
 
 // ends reports whether a KeyValue ends with the key of the shape, and has more in front.
 func (s *shape) ends(b []byte) bool {
-	n := int(s.n)
-	return n < len(b) && string(b[len(b)-n+1:]) == string(s.head[:n-1])
+	return len(s.end) < len(b)-1 && string(b[len(b)-len(s.end):]) == string(s.end)
 }
 
 // usualAttribute puts an attribute that is kept. It reports false, and did nothing, if its
@@ -161,7 +157,7 @@ func (p *protoBytes) usualAttribute(s *shape, value []byte) bool {
 	}
 	p.put(s.name, false)
 	if v != nil {
-		v.set(value, p.span[len(p.span)-1].Value, 0)
+		v.set(value, p.held[len(p.held)-1].Value, 0)
 	}
 	return true
 }

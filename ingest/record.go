@@ -14,17 +14,23 @@ type record struct {
 	trace TraceID
 	span  Span
 
-	// What is known about span.Attrs.
-	keys *keyList // nil: nothing
-	refs []uint32 // see heldAttr; nil: nothing
+	// The attributes lie in sink.held until they are packed.
+	from, to int
+	keys     *keyList // see attrList
 }
 
-// An attrList is the attributes of a span, or of an event, and what is known about
-// them, as in record.
+// An attrList is the attributes of a span, or of an event.
 type attrList struct {
-	attrs []Attr
-	keys  *keyList
-	refs  []uint32
+	attrs []heldAttr // as they came
+	keys  *keyList   // theirs, each of which is there once; nil: attrs are sorted
+}
+
+// sorted is the i-th attribute by key.
+func (l *attrList) sorted(i int) *heldAttr {
+	if l.keys != nil {
+		i = int(l.keys.order[i])
+	}
+	return &l.attrs[i]
 }
 
 // A packer writes the records of one worker to the spools of their partitions.
@@ -69,6 +75,7 @@ type packer struct {
 	scopes     map[string]uint64 // numbers
 	looseKeys  []string
 	packed     []byte
+	list       attrList // see listOf
 	tableBytes int
 }
 
@@ -97,7 +104,7 @@ type likeList struct {
 	firm     uint64   // see packer.firm
 	n        int
 	ref      uint64   // of the list; 0: seen once
-	refs     []uint32 // of its values; 0 or lentOut: not known
+	refs     []uint32 // of its values, by key; 0 or lentOut: not known
 }
 
 // maxDiffers is in how many values a list may differ from the one it is like.
@@ -184,8 +191,8 @@ func (r *recordKey) partition() int {
 	return int(r.hash() >> 58)
 }
 
-// add packs a record.
-func (p *packer) add(r *record) error {
+// add packs a record with its attributes.
+func (p *packer) add(r *record, attrs []heldAttr) error {
 	s := &r.span
 	flags := byte(s.Status) & 3
 	flags |= byte(s.Defect) * firstDefect
@@ -212,7 +219,7 @@ func (p *packer) add(r *record) error {
 	b = binary.AppendUvarint(b, uint64(s.Position))
 	b = p.appendOrigin(b, s)
 	b = p.appendText(b, s.Name)
-	b = p.appendList(b, &attrList{s.Attrs, r.keys, r.refs}, s)
+	b = p.appendList(b, &attrList{attrs, r.keys}, s)
 	if rare {
 		b = p.appendText(b, s.StatusText)
 		b = p.appendText(b, s.TraceState)
@@ -220,7 +227,7 @@ func (p *packer) add(r *record) error {
 		for i := range s.Events {
 			b = p.appendText(b, s.Events[i].Name)
 			b = binary.LittleEndian.AppendUint64(b, uint64(s.Events[i].At))
-			b = p.appendList(b, &attrList{attrs: s.Events[i].Attrs}, s)
+			b = p.appendList(b, p.listOf(s.Events[i].Attrs), s)
 		}
 		b = binary.AppendUvarint(b, uint64(len(s.Links)))
 		for i := range s.Links {
@@ -328,18 +335,21 @@ func (p *packer) appendList(b []byte, list *attrList, of *Span) []byte {
 
 func (p *packer) appendAttrs(b []byte, list *attrList) []byte {
 	b = binary.AppendUvarint(b, 2*uint64(len(list.attrs))+1)
-	for i, a := range list.attrs {
+	for i := range list.attrs {
+		a := list.sorted(i)
 		b = p.appendText(b, a.Key)
-		b = p.appendValue(b, a.Value, list.ref(i))
+		b = p.appendValue(b, a.Value, a.ref)
 	}
 	return b
 }
 
-func (l *attrList) ref(i int) uint32 {
-	if l.refs == nil {
-		return 0
+// listOf is a list of sorted attributes, valid until the next.
+func (p *packer) listOf(attrs []Attr) *attrList {
+	p.list.attrs = p.list.attrs[:0]
+	for _, a := range attrs {
+		p.list.attrs = append(p.list.attrs, heldAttr{Attr: a})
 	}
-	return l.refs[i]
+	return &p.list
 }
 
 // firm is a number for the values that a list shares with those of spans that are alike;
@@ -351,8 +361,9 @@ func (p *packer) firm(list *attrList) uint64 {
 	if !list.keys.asked {
 		list.keys.loose, list.keys.asked = p.looseOf(list.attrs), true
 	}
-	n := uint64(len(list.refs))
-	for i, ref := range list.refs {
+	n := uint64(len(list.attrs))
+	for i := range list.attrs {
+		ref := list.attrs[i].ref
 		if list.keys.loose>>i&1 != 0 {
 			continue
 		}
@@ -386,20 +397,36 @@ func (p *packer) like(list *attrList, of *Span, firm uint64) *likeList {
 
 // admitList puts a list into the table, if there is room.
 func (p *packer) admitList(like *likeList, list *attrList) {
-	if p.admit(len(p.lists), listBytes(list.attrs)) {
-		like.ref, like.refs = uint64(len(p.lists)), slices.Clone(list.refs)
-		p.lists, p.loose = append(p.lists, cloneList(list.attrs)), append(p.loose, p.looseOf(list.attrs))
+	if !p.admit(len(p.lists), listBytes(list.attrs)) {
+		return
 	}
+	like.ref, like.refs = uint64(len(p.lists)), make([]uint32, len(list.attrs))
+	own, loose := make([]Attr, len(list.attrs)), uint64(0)
+	for i := range own {
+		a := list.sorted(i)
+		// Values may lie among others that nobody else needs. Keys are few.
+		own[i], like.refs[i] = Attr{strings.Clone(a.Key), strings.Clone(a.Value)}, a.ref
+		loose |= p.looseBit(a.Key, i)
+	}
+	p.lists, p.loose = append(p.lists, own), append(p.loose, loose)
 }
 
-// looseOf says which values of a list need not be equal in spans that are alike.
-func (p *packer) looseOf(list []Attr) (loose uint64) {
-	for i := range min(len(list), 64) {
-		if slices.Contains(p.looseKeys, list[i].Key) {
-			loose |= 1 << i
-		}
+// looseOf says which values of a list, as they came, need not be equal in spans that are
+// alike.
+func (p *packer) looseOf(list []heldAttr) (loose uint64) {
+	for i := range list {
+		loose |= p.looseBit(list[i].Key, i)
 	}
 	return loose
+}
+
+// looseBit is the bit of the i-th value of a list, if that is of the first 64 and need
+// not be equal.
+func (p *packer) looseBit(key string, i int) uint64 {
+	if i < 64 && slices.Contains(p.looseKeys, key) {
+		return 1 << i
+	}
+	return 0
 }
 
 // appendLike writes a list as what differs from one in the table. ok is false where
@@ -408,16 +435,15 @@ func (p *packer) appendLike(b []byte, list *attrList, like *likeList) (to []byte
 	base := p.lists[like.ref]
 	var differ [maxDiffers]int
 	n := 0
-	for i, a := range list.attrs {
-		ref, sameKey := uint32(0), true
-		if like.keys == nil {
-			sameKey = a.Key == base[i].Key
-		} else if ref = list.refs[i]; ref == like.refs[i] && ref != 0 && ref != lentOut {
+	for i := range base {
+		a := list.sorted(i)
+		if a.ref == like.refs[i] && a.ref != 0 && a.ref != lentOut && like.keys != nil {
 			continue
 		}
-		if sameKey && ref != lentOut && a.Value == base[i].Value {
-			if ref != 0 {
-				like.refs[i] = ref
+		sameKey := like.keys != nil || a.Key == base[i].Key
+		if sameKey && a.ref != lentOut && a.Value == base[i].Value {
+			if a.ref != 0 {
+				like.refs[i] = a.ref
 			}
 			continue
 		}
@@ -431,26 +457,17 @@ func (p *packer) appendLike(b []byte, list *attrList, like *likeList) (to []byte
 	b = append(b, byte(n))
 	for _, i := range differ[:n] {
 		b = append(b, byte(i))
-		b = p.appendValue(b, list.attrs[i].Value, list.ref(i))
+		a := list.sorted(i)
+		b = p.appendValue(b, a.Value, a.ref)
 	}
 	return b, true
 }
 
-func listBytes(list []Attr) (n int) {
+func listBytes(list []heldAttr) (n int) {
 	for i := range list {
-		n += len(list[i].Value) + int(unsafe.Sizeof(list[i]))
+		n += len(list[i].Value) + int(unsafe.Sizeof(list[i].Attr))
 	}
 	return n
-}
-
-// cloneList copies a list and its values, which may lie among others that nobody
-// else needs. Keys are few.
-func cloneList(list []Attr) []Attr {
-	own := slices.Clone(list)
-	for i := range own {
-		own[i].Key, own[i].Value = strings.Clone(own[i].Key), strings.Clone(own[i].Value)
-	}
-	return own
 }
 
 func (p *packer) appendOrigin(b []byte, s *Span) []byte {
@@ -482,5 +499,5 @@ func (p *packer) appendOrigin(b []byte, s *Span) []byte {
 	}
 	b = append(b, 1)
 	b = p.appendText(b, s.Resource.Service)
-	return p.appendAttrs(b, &attrList{attrs: s.Resource.Attrs})
+	return p.appendAttrs(b, p.listOf(s.Resource.Attrs))
 }

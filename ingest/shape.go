@@ -5,8 +5,8 @@ package ingest
 // remembers which came after it, and one comparison stands for finding the end
 // of the key and whether it is kept. A head of one form is none of another.
 type shape struct {
-	head  [longHead]byte // as it stands in the input, see set
-	n     uint8          // length of head; 0: none
+	head  []byte // as it stands in the input, see set; nil: none
+	end   []byte // of protobuf: head without its last byte, the tag of the value, which may stand in front
 	kept  bool
 	index int        // of the key in keeper.names; -1: kept by prefix, or not at all
 	name  string     // the key, if it is kept
@@ -16,6 +16,8 @@ type shape struct {
 	// JSON:
 	kind   byte // first letter of the type of the value
 	quoted bool // whether the value is in quotes; the first is part of head
+
+	room [longHead]byte // head lies in it
 }
 
 // longHead is how long the head of a shape may be, in bytes.
@@ -29,15 +31,15 @@ var noValue seenValue
 //	JSON      {"key":"http.route","value":{"stringValue":"
 //	protobuf  tag and length of the key, the key, tag of the value
 func (s *shape) set(head, key []byte, by *sink) {
-	*s = shape{n: uint8(len(head)), index: by.keep.find(key), last: &noValue}
-	copy(s.head[:], head)
+	*s = shape{index: by.keep.find(key), last: &noValue}
+	s.head = s.room[:copy(s.room[:], head)]
+	s.end = s.head[:len(head)-1]
 	s.name, s.kept = by.keep.match(key, by.cache)
 }
 
 // fits reports whether the text begins with the head, and goes on.
 func (s *shape) fits(b []byte) bool {
-	n := int(s.n)
-	return n < len(b) && string(b[:n]) == string(s.head[:n])
+	return len(s.head) < len(b) && string(b[:len(s.head)]) == string(s.head)
 }
 
 // shapes is a cache. A shape lies in its slot or one of the three behind it.
@@ -52,10 +54,10 @@ type shapes struct {
 func (c *shapes) find(hash uint64, head []byte) (s *shape, known bool) {
 	for i := range uint64(4) {
 		one := &c.slots[(hash+i)%uint64(len(c.slots))]
-		if string(one.head[:one.n]) == string(head) {
+		if string(one.head) == string(head) {
 			return one, true
 		}
-		if one.n == 0 {
+		if one.head == nil {
 			return one, false
 		}
 	}

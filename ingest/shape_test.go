@@ -74,7 +74,7 @@ func TestShapes(t *testing.T) {
 				t.Fatalf("%d spans, want 1; notes %v", len(s.records), s.notes.List())
 			}
 			slices.SortFunc(want, func(a, b Attr) int { return strings.Compare(a.Key, b.Key) })
-			if diff := cmp.Diff(want, s.records[0].span.Attrs, cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(want, recordOf(s, 0).span.Attrs, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("attributes (-want +got):\n%s", diff)
 			}
 			s.clear()

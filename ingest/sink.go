@@ -33,21 +33,19 @@ type sink struct {
 	notes   Notes
 	found   []found // by file
 
-	attrs []Attr   // of the spans in records
-	refs  []uint32 // of the values in attrs, see heldAttr
-	lent  []byte   // values in attrs that are lentOut
+	held []heldAttr // attributes of the spans in records as they came, and behind them those of the event being decoded
+	lent []byte     // values in held that are lentOut
 
 	seenProto, seenJSON seen
 	shapes              *shapes
 	value               []byte // text of the value being decoded
 	keys                keyLists
-	span                []heldAttr // attributes of the span being decoded, and behind them those of its event
-	moment              []Event    // events of the span being decoded
-	linked              []Link     // links of the span being decoded
-	owner               owner      // the resource being decoded
+	moment              []Event // events of the span being decoded
+	linked              []Link  // links of the span being decoded
+	owner               owner   // the resource being decoded
 }
 
-// A heldAttr is an attribute of the span being decoded.
+// A heldAttr is an attribute of a span, or of an event.
 type heldAttr struct {
 	Attr
 	ref uint32 // number of the value in the table of the packer; 0: not known; or lentOut
@@ -119,7 +117,7 @@ func (s *sink) flush() {
 		if r.trace.isPadded() {
 			s.notes.Add(PaddedID, Place{File: r.span.File, Position: r.span.Position, Trace: r.trace, Span: r.span.ID})
 		}
-		if s.packer.add(r) != nil {
+		if s.packer.add(r, s.held[r.from:r.to]) != nil {
 			return // the spooler knows why
 		}
 	}
@@ -128,7 +126,7 @@ func (s *sink) flush() {
 // clear gives up the records.
 func (s *sink) clear() {
 	s.cache.cut = 0 // of what turned out to be no span
-	s.records, s.attrs, s.refs, s.lent = s.records[:0], s.attrs[:0], s.refs[:0], s.lent[:0]
+	s.records, s.held, s.lent = s.records[:0], s.held[:0], s.lent[:0]
 }
 
 // unreadable notes n bytes at the offset that are no span.
@@ -198,7 +196,8 @@ func (s *sink) start(at int64) *record {
 	r := &s.records[n]
 	*r = record{} // in place: a literal would be built elsewhere and copied
 	r.span.Parent, r.span.File, r.span.Position = -1, s.file, at
-	s.span, s.moment, s.linked = s.span[:0], s.moment[:0], s.linked[:0]
+	r.from = len(s.held)
+	s.moment, s.linked = s.moment[:0], s.linked[:0]
 	return r
 }
 
@@ -210,7 +209,7 @@ func (s *sink) finish(r *record, start, end uint64) {
 		s.cache.cut = 0
 	}
 	r.span.Start, r.span.End, r.span.Defect = times(start, end)
-	r.span.Attrs, r.refs, r.keys = s.settle(s.span)
+	r.to, r.keys = s.settle(r.from)
 	if len(s.moment) > 0 {
 		r.span.Events = slices.Clone(s.moment)
 	}
@@ -232,21 +231,21 @@ func (s *sink) wantEvent(name []byte) (string, bool) {
 const noTime = time.Duration(math.MinInt64)
 
 // putEvent adds an event to the span being decoded. at is in Unix nanoseconds,
-// with 0 for unset. The event's attributes are those put since len(s.span) was
+// with 0 for unset. The event's attributes are those put since len(s.held) was
 // from.
 func (s *sink) putEvent(name string, at uint64, from int) {
-	held := s.span[from:]
-	for i := range held {
-		if held[i].ref == lentOut {
-			held[i].Value = s.cache.get([]byte(held[i].Value))
-		}
-	}
 	e := Event{Name: name, At: noTime}
-	e.Attrs, _, _ = s.settle(held)
+	for _, a := range s.held[from:] {
+		if a.ref == lentOut {
+			a.Value = s.cache.get([]byte(a.Value))
+		}
+		e.Attrs = append(e.Attrs, a.Attr)
+	}
+	e.Attrs = sortAttrs(e.Attrs)
 	if at > 0 && at <= math.MaxInt64 {
 		e.At = time.Duration(at)
 	}
-	s.span = s.span[:from]
+	s.held = s.held[:from]
 	s.moment = append(s.moment, e)
 }
 
@@ -254,7 +253,10 @@ func (s *sink) putEvent(name string, at uint64, from int) {
 func (s *sink) putLink(l Link) { s.linked = append(s.linked, l) }
 
 // drop takes back the record that start returned.
-func (s *sink) drop() { s.records, s.cache.cut = s.records[:len(s.records)-1], 0 }
+func (s *sink) drop() {
+	last := len(s.records) - 1
+	s.held, s.records, s.cache.cut = s.held[:s.records[last].from], s.records[:last], 0
+}
 
 // times turns the recorded times into those of a Span, counted from 1970.
 // Values that do not fit 63 bits (the year 2262) cannot be meant: they are
@@ -285,31 +287,25 @@ func times(start, end uint64) (from, to time.Duration, d Defect) {
 	return time.Duration(start), time.Duration(end), 0
 }
 
-// settle sorts attributes by key, keeps the last of those with one key, and
-// moves them to where they stay until they are packed, with the refs of their
-// values. keys is nil where it is not known.
-func (s *sink) settle(held []heldAttr) (attrs []Attr, refs []uint32, keys *keyList) {
-	if len(held) == 0 {
-		return nil, nil, nil
+// settle ends the attributes of a span, which were put since len(s.held) was from. It
+// returns where they end, and their keys; nil: the keys are not held, and then the
+// attributes are sorted, without those that a later one with the same key replaces.
+func (s *sink) settle(from int) (to int, keys *keyList) {
+	held := s.held[from:]
+	if keys = s.keys.find(held); keys != nil && len(keys.order) == len(held) {
+		return len(s.held), keys
 	}
-	var order []int32
-	if keys = s.keys.find(held); keys != nil {
-		order = keys.order
-	} else {
-		order = sorted(held)
+	slices.SortStableFunc(held, func(a, b heldAttr) int { return cmp.Compare(a.Key, b.Key) })
+	n := 0
+	for i := range held {
+		if i+1 < len(held) && held[i+1].Key == held[i].Key {
+			continue
+		}
+		held[n] = held[i]
+		n++
 	}
-	from, to := len(s.attrs), len(s.attrs)+len(order)
-	if to > cap(s.attrs) { // the records before keep what they have
-		size := max(1024, len(order), min(2*cap(s.attrs), 1<<16))
-		s.attrs, s.refs = make([]Attr, size), make([]uint32, size)
-		from, to = 0, len(order)
-	}
-	s.attrs, s.refs = s.attrs[:to], s.refs[:to]
-	attrs, refs = s.attrs[from:to:to], s.refs[from:to:to]
-	for i, at := range order {
-		attrs[i], refs[i] = held[at].Attr, held[at].ref
-	}
-	return attrs, refs, keys
+	s.held = s.held[:from+n]
+	return from + n, nil
 }
 
 // sortAttrs sorts in place and returns the attributes without those that a
@@ -427,7 +423,7 @@ func (s *sink) want(key []byte, resource bool) (string, bool) {
 func (s *sink) put(name string, resource bool) {
 	text := s.cache.get(s.value)
 	if !resource {
-		s.span = append(s.span, heldAttr{Attr: Attr{name, text}})
+		s.held = append(s.held, heldAttr{Attr: Attr{name, text}})
 		return
 	}
 	if name == serviceKey {
@@ -444,20 +440,20 @@ func (s *sink) putSeen(name string, v *seenValue) {
 	if v.ref == 0 {
 		v.ref = s.packer.number(v.text)
 	}
-	s.span = append(s.span, heldAttr{Attr{name, v.text}, v.ref})
+	s.held = append(s.held, heldAttr{Attr{name, v.text}, v.ref})
 }
 
 // putText stores an attribute of the span with a value that was not, and is what
 // stands there: text, with its hash, encoded as raw.
 func (s *sink) putText(name string, v *seenValue, raw, text []byte, hash uint64) {
 	if s.cache.isFirst(hash) && utf8.Valid(text) {
-		s.span = append(s.span, heldAttr{Attr{name, s.lend(text)}, lentOut})
+		s.held = append(s.held, heldAttr{Attr{name, s.lend(text)}, lentOut})
 		return
 	}
 	known := s.cache.get(text)
 	ref := s.packer.number(known)
 	v.set(raw, known, ref)
-	s.span = append(s.span, heldAttr{Attr{name, known}, ref})
+	s.held = append(s.held, heldAttr{Attr{name, known}, ref})
 }
 
 // lend copies a text that is not empty to where it stays until the next flush.

@@ -147,7 +147,7 @@ func takeAlike(t rapid.TB, loose []string, seen map[uint64]likeness, trace *Trac
 			}
 		}
 		if first, ok := seen[n]; !ok {
-			seen[n] = likeness{strings.Clone(l.name), strings.Clone(l.scope), cloneList(l.attrs)}
+			seen[n] = likeness{strings.Clone(l.name), strings.Clone(l.scope), ownList(l.attrs)}
 		} else if !reflect.DeepEqual(first, l) {
 			t.Fatalf("alike by %x: %v and %v", n, first, l)
 		} else {
@@ -155,6 +155,15 @@ func takeAlike(t rapid.TB, loose []string, seen map[uint64]likeness, trace *Trac
 		}
 	}
 	return pairs
+}
+
+// ownList copies a list and its texts, which lie in blocks that others will lie in.
+func ownList(list []Attr) []Attr {
+	own := slices.Clone(list)
+	for i := range own {
+		own[i] = Attr{strings.Clone(own[i].Key), strings.Clone(own[i].Value)}
+	}
+	return own
 }
 
 // Spans that the store says are alike are, in real dumps.
@@ -203,7 +212,13 @@ func stored(known *resources, records []record, sinks int, dir string, limit, sh
 	}
 	for i := range records {
 		s := list[i%sinks]
-		s.records = append(s.records, records[i])
+		r := records[i]
+		r.from = len(s.held)
+		for _, a := range r.span.Attrs {
+			s.held = append(s.held, heldAttr{Attr: a})
+		}
+		r.to, r.keys = s.settle(r.from)
+		s.records = append(s.records, r)
 		if i%7 == 0 {
 			s.flush()
 		}

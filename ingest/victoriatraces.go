@@ -125,7 +125,7 @@ func (t *jsonText) victoriaEvents(fields []numbered) {
 		if !kept || t.why != "" {
 			return
 		}
-		from := len(t.span)
+		from := len(t.held)
 		for _, f := range event {
 			if key, ok := bytes.CutPrefix([]byte(f.field), []byte("attr:")); ok {
 				t.readAt(f.at, func() { t.victoriaAttribute(key, false) })

@@ -145,7 +145,7 @@ func (t *jsonText) zipkinAnnotations() {
 		}
 		event, attrs := splitAnnotation(text)
 		if name, kept := t.wantEvent(event); kept {
-			from := len(t.span)
+			from := len(t.held)
 			t.annotationAttributes(bytes.Clone(attrs))
 			t.putEvent(name, uint64(max(at, 0)), from)
 		}
@@ -177,10 +177,10 @@ func (t *jsonText) annotationAttributes(attrs []byte) {
 	if len(attrs) == 0 {
 		return
 	}
-	outer, from := t.jsonScanner, len(t.span)
+	outer, from := t.jsonScanner, len(t.held)
 	t.jsonScanner = jsonScanner{buf: attrs}
 	if t.nativeAttributes(false); t.why != "" {
-		t.span = t.span[:from]
+		t.held = t.held[:from]
 	}
 	t.jsonScanner = outer
 }
