@@ -77,13 +77,5 @@ func sorted(attrs []heldAttr) []int32 {
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(attrs[a].Key, attrs[b].Key) })
-	n := 0
-	for i, at := range order {
-		if i+1 < len(order) && attrs[order[i+1]].Key == attrs[at].Key {
-			continue
-		}
-		order[n] = at
-		n++
-	}
-	return order[:n]
+	return lastOfEach(order, func(at *int32) string { return attrs[*at].Key })
 }

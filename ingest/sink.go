@@ -296,16 +296,9 @@ func (s *sink) settle(from int) (to int, keys *keyList) {
 		return len(s.held), keys
 	}
 	slices.SortStableFunc(held, func(a, b heldAttr) int { return cmp.Compare(a.Key, b.Key) })
-	n := 0
-	for i := range held {
-		if i+1 < len(held) && held[i+1].Key == held[i].Key {
-			continue
-		}
-		held[n] = held[i]
-		n++
-	}
-	s.held = s.held[:from+n]
-	return from + n, nil
+	held = lastOfEach(held, func(a *heldAttr) string { return a.Key })
+	s.held = s.held[:from+len(held)]
+	return len(s.held), nil
 }
 
 // sortAttrs sorts in place and returns the attributes without those that a
@@ -320,15 +313,20 @@ func sortAttrs(attrs []Attr) []Attr {
 			}
 		}
 	}
+	return lastOfEach(attrs, func(a *Attr) string { return a.Key })
+}
+
+// lastOfEach keeps, in place, the last of those beside each other that have one key.
+func lastOfEach[T any](list []T, key func(*T) string) []T {
 	n := 0
-	for i := range attrs {
-		if i+1 < len(attrs) && attrs[i+1].Key == attrs[i].Key {
+	for i := range list {
+		if i+1 < len(list) && key(&list[i+1]) == key(&list[i]) {
 			continue
 		}
-		attrs[n] = attrs[i]
+		list[n] = list[i]
 		n++
 	}
-	return attrs[:n]
+	return list[:n]
 }
 
 // resources holds every resource of a dump once, up to maxResources.
