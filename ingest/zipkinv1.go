@@ -9,7 +9,8 @@ import "slices"
 //	server        sr ------ ss
 //
 // ms and mr are a message sent and received, at one moment or, with ws and wr,
-// over an interval. This package holds one span a side, with the same id.
+// over an interval. Beside other sides ws and wr are events, as Finagle writes
+// them. This package holds one span a side, with the same id.
 //
 // Reference: Zipkin, zipkin2.v1.V1SpanConverter.
 
@@ -45,12 +46,14 @@ func (z *zipkinState) annotate(text []byte, of endpoint, at int64) bool {
 		index, start = 1, false
 	case "ms":
 		index = 2
-	case "ws":
-		index, start = 2, false
-	case "wr":
-		index = 3
 	case "mr":
 		index, start = 3, false
+	case "ws":
+		z.sides[2].end = at
+		return false
+	case "wr":
+		z.sides[3].start = at
+		return false
 	default:
 		return false
 	}
