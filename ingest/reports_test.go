@@ -164,6 +164,10 @@ func TestFormDetails(t *testing.T) {
 		{"a status that is its code", in(`{"traceId":"1","spanId":"1","startTimeUnixNano":1,"endTimeUnixNano":3,"status":"ERROR"},{"traceId":"1","spanId":"2","startTimeUnixNano":1,"endTimeUnixNano":3,"status":1}`), "1/1 -! 0-2 w:; 1/2 -+ 0-2 w:"},
 		{"a request that was written down", `{"method":"POST","path":"/v1/traces","body":` + three[0] + `}`, brief(readText(t, three[0]))},
 		{"a request that was written down as text", `{"method":"POST","path":"/v1/traces","body":` + strconv.Quote(three[0]) + `}`, brief(readText(t, three[0]))},
+		{"a list of answers of Jaeger", `{"traces":[{"traceID":"1","spans":[` + embedded + `],"processes":{"p1":{"serviceName":"a"}}}]}`, "1/1 - 0-5000 a:p"},
+		{"lists of Zipkin's spans in an envelope", `{"data":[[{"traceId":"1","id":"1","timestamp":1,"duration":1}],[],[{"traceId":"2","id":"1","timestamp":1,"duration":1}]]}`, "1/1 I 0-1000 :; 2/1 I 0-1000 :"},
+		// TencentBlueKing/bk-log: apps/log_trace/views (documents of Jaeger in an answer of the log platform).
+		{"documents of Jaeger in an answer's list", `{"code":0,"data":{"total":1,"list":[{"traceID":"1","spanID":"1","operationName":"p","startTime":10,"startTimeMillis":0,"duration":5,"tag":{"span@kind":"server"},"process":{"serviceName":"a"}}],"fields":{}},"result":true}`, "1/1 S 0-5000 a:p"},
 		{"an entry of Cloud Logging", `[{"insertId":"x","jsonPayload":` + three[0] + `}]`, brief(readText(t, three[0]))},
 		{"a row of a table, the resource an object", `{"trace_id":"1","span_id":"1","parent_span_id":null,"name":"n","kind":"SPAN_KIND_SERVER","start_time_unix_nano":1795994844000000000,"end_time_unix_nano":1795994844000000005,"status":{"code":"STATUS_CODE_ERROR"},"resource":{"attributes":{"service.name":"w"}},"instrumentation_scope":{"name":"s"}}`, "1/1 S! 0-5 w:n"},
 		{"a row of a table, the service a column", `{"trace_id":"1","span_id":"1","name":"n","kind":2,"start_time_unix_nano":"1795994844000000000","end_time_unix_nano":"1795994844000000005","service_name":"w"}`, "1/1 S 0-5 w:n"},
