@@ -75,12 +75,13 @@ func (t *jsonText) zipkinFields(r *record) {
 	if len(z.kind) > 0 {
 		r.span.Kind = kindOf(z.kind)
 	}
-	switch {
-	case !z.loose:
-	case len(z.kind) > 0:
-		z.sides = [len(z.sides)]side{} // what it says itself counts
-	default:
+	if z.loose {
 		z.v1 = true
+		for i := range z.sides {
+			if len(z.kind) > 0 && sideKinds[i] != r.span.Kind {
+				z.sides[i] = side{} // its own kind counts
+			}
+		}
 	}
 	if z.v1 {
 		t.firstSide(r)
