@@ -126,6 +126,8 @@ var jsonForms = []jsonForm{
 	// What looks like a span and is of no form above.
 	{"startTimeUnixNano spanId", 0, nil, "an OTLP span without its resource" + useOTLP},
 	{"spanContext", '{', nil, "a span of JavaScript's SDK" + useOTLP},
+	{"results", '[', (*jsonText).inside, "an answer without spans"},
+	{"rows queryName", 0, nil, "an answer of SigNoz's query API" + useOTLP},
 	{"durationNano traceID", 0, nil, "an answer of SigNoz's query API" + useOTLP},
 	{"list", '[', (*jsonText).inside, "an answer of SigNoz's query API" + useOTLP},
 	{"traceID", 0, nil, "no span of a known form (traceID)" + useOTLP},

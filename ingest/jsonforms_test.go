@@ -47,6 +47,7 @@ func TestOthersByName(t *testing.T) {
 		`{"status":"success","data":{"spans":[{"timestamp":1,"duration_nano":1,"span_id":"1",` + id + `}]}}`:                        "a row of SigNoz or GreptimeDB: export OTLP",
 		`{"result":[{"queryName":"A","list":[{"timestamp":"t","data":{"spanID":"1","traceID":"2","durationNano":3,"name":"n"}}]}]}`: "an answer of SigNoz's query API: export OTLP",
 		`{"status":"success","data":{"result":[{"queryName":"A","list":[]}]}}`:                                                      "an answer of SigNoz's query API: export OTLP",
+		`{"status":"success","data":{"type":"raw","data":{"results":[{"queryName":"A","rows":[{"data":{"span_id":"1"}}]}]}}}`:       "an answer of SigNoz's query API: export OTLP",
 		`[{"startTimestampMillis":1,"columns":["SpanId"],"events":[["1"]]}]`:                                                        "an answer of SigNoz's query API: export OTLP",
 		`{"took":1,"hits":[{"_timestamp":1,` + id + `,"span_id":"1","start_time":1}]}`:                                              "a row of OpenObserve: export OTLP",
 		`{"summaries":[{"traceId":"1","spanCount":2}]}`:                                                                             "a search result of Jaeger's API, version 3 without traces: fetch them by id",
