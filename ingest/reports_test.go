@@ -102,6 +102,13 @@ func TestFormDetails(t *testing.T) {
 		{"Jaeger, CHILD_OF before FOLLOWS_FROM, and another trace is no parent", jaeger(`{"references":[{"refType":"CHILD_OF","traceID":"9","spanID":"8"},{"refType":"FOLLOWS_FROM","traceID":"1","spanID":"7"},{"refType":"CHILD_OF","traceID":"1","spanID":"6"}],"traceID":"1","spanID":"2","operationName":"c","startTime":11,"duration":2,"processID":"p1"}`),
 			"1/2<6 - 0-2000 a:c; orphan; root-missing"},
 		{"Jaeger, a process that is not there", jaeger(`{"traceID":"1","spanID":"2","operationName":"c","startTime":11,"duration":2,"processID":"p3"}`), "1/2 - 0-2000 :c"},
+		// jaegertracing/jaeger-ui: src/components/TracePage/CriticalPath/testCases/happyTrace.json. The ids are what
+		// sha256sum says of trace-1, span-A, span-B and the UUID.
+		{"Jaeger, words for ids", jaeger(`{"traceID":"trace-1","spanID":"span-A","operationName":"p","references":[],"startTime":10,"duration":5,"processID":"p1"},{"traceID":"trace-1","spanID":"span-B","operationName":"c","references":[{"refType":"CHILD_OF","traceID":"trace-1","spanID":"span-A"}],"startTime":11,"duration":2,"processID":"p2"}`),
+			"17fe6f303311c0b164b937e419518c1f/ff4c8c7b001ab555 - 0-5000 a:p; 17fe6f303311c0b164b937e419518c1f/dcc41e7736447934<ff4c8c7b001ab555 - 1000-3000 b:c; label-id"},
+		{"Zipkin, a UUID for a span", `[{"traceId":"1","id":"550e8400-e29b-41d4-a716-446655440000","timestamp":1,"duration":2},{"traceId":"1","id":"2","parentId":"550e8400-e29b-41d4-a716-446655440000","timestamp":1,"duration":1}]`,
+			"1/2<a3a9e1ed9732cab2 I 0-1000 :; 1/a3a9e1ed9732cab2 I 0-2000 :; label-id"},
+		{"words for no id join no spans", `[{"traceId":"null","id":"1","timestamp":1,"duration":1},{"traceId":"undefined","id":"2","timestamp":1,"duration":1},{"traceId":"0-0","id":"3","timestamp":1,"duration":1}]`, "/1 I 0-1000 :; /2 I 0-1000 :; /3 I 0-1000 :; bad-id; empty-ids"},
 		{"Jaeger, a bad parent costs the span", jaeger(embedded + `,{"traceID":"1","spanID":"2","operationName":"c","references":[{"refType":"CHILD_OF","traceID":"1","spanID":"zz!"}],"startTime":11,"duration":2,"processID":"p1"}`), "1/1 - 0-5000 a:p; unreadable"},
 		{"Jaeger, a clock that counts from 0", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","startTime":0,"duration":5,"processID":"p1"},{"traceID":"1","spanID":"2","operationName":"c","startTime":1,"duration":2,"processID":"p1"}`),
 			"1/1 - 0-5000 a:p; 1/2 - 1000-3000 a:c"},
