@@ -73,6 +73,7 @@ var jsonForms = []jsonForm{
 	{"SpanAttributes TraceId", '"', nil, "a row of ClickHouse with its maps as text" + useEachRow},
 	{"SpanAttributes TraceId", '[', nil, "columns of ClickHouse, or a row with its maps as arrays" + useEachRow},
 	{"SpanAttributes TraceId", 0, (*jsonText).clickhouseRow, "a row of ClickHouse's otel_traces"},
+	{"span_attributes span_name start_time trace_id", '{', (*jsonText).clickhouseRow, "a row of Tinybird"},
 	{"span_start_timestamp_nanos", 0, (*jsonText).quickwitRow, "a Quickwit document"},
 	{"resource_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
 	{"span_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
