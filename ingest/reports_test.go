@@ -227,6 +227,15 @@ func TestJaegerLinksAndHost(t *testing.T) {
 	}
 }
 
+// The fields of a log as an object, as tags may be.
+func TestJaegerLogObject(t *testing.T) {
+	d := readText(t, `{"traceID":"1","spanID":"2","operationName":"n","startTime":10,"duration":5,"tags":{"http.route":"/"},"logs":[{"timestamp":12,"fields":{"event":"exception","exception.type":"Timeout"}}],"process":{"serviceName":"a"}}`)
+	s := d.Traces[0].Spans[0]
+	if got := fmt.Sprint(s.Attrs, s.Events); got != "[{http.route /}] [{exception 2µs [{exception.type Timeout}]}]" {
+		t.Errorf("attributes and events %s", got)
+	}
+}
+
 // What is of no form is refused by name, with what would do.
 func TestRefusals(t *testing.T) {
 	for text, want := range map[string]string{
