@@ -6,7 +6,8 @@ const useEachRow = ": use FORMAT JSONEachRow"
 // ClickHouse exporter, in the formats JSONEachRow (with progress or without) and
 // JSON; the others are named. Timestamp is in the zone of the server, which is
 // taken to be UTC; Duration is in nanoseconds. 64-bit numbers are strings unless
-// output_format_json_quote_64bit_integers is off.
+// output_format_json_quote_64bit_integers is off. The Tinybird exporter writes the
+// same columns in snake case, with the end beside the duration.
 func (t *jsonText) clickhouseRow(o *object) { t.alone(o.start, (*jsonText).clickhouseFields) }
 
 func (t *jsonText) clickhouseFields(r *record) {
@@ -14,43 +15,45 @@ func (t *jsonText) clickhouseFields(r *record) {
 	var events, links columns
 	t.object(func(key []byte) {
 		switch string(key) {
-		case "Timestamp":
+		case "Timestamp", "start_time":
 			c.start = t.instant()
-		case "Duration":
+		case "Duration", "duration":
 			c.duration, c.lasts = t.nanos()
-		case "TraceId":
+		case "end_time":
+			c.end = t.instant()
+		case "TraceId", "trace_id":
 			t.id(r.trace[:])
-		case "SpanId":
+		case "SpanId", "span_id":
 			t.id(r.span.ID[:])
-		case "ParentSpanId":
+		case "ParentSpanId", "parent_span_id":
 			t.parent(r.span.ParentID[:], t.text())
-		case "TraceState":
+		case "TraceState", "trace_state":
 			r.span.TraceState = t.cache.get(t.text())
-		case "SpanName":
+		case "SpanName", "span_name":
 			r.span.Name = t.cache.get(t.text())
-		case "SpanKind":
+		case "SpanKind", "span_kind":
 			r.span.Kind = kindOf(t.word())
-		case "ServiceName":
+		case "ServiceName", "service_name":
 			t.serviceName(t.text())
-		case "ScopeName":
+		case "ScopeName", "scope_name":
 			r.span.Scope = t.cache.get(t.text())
-		case "StatusCode":
+		case "StatusCode", "status_code":
 			r.span.Status = statusOf(t.word())
-		case "StatusMessage":
+		case "StatusMessage", "status_message":
 			r.span.StatusText = t.cache.get(t.text())
-		case "ResourceAttributes":
+		case "ResourceAttributes", "resource_attributes":
 			t.flatAttributes(true)
-		case "SpanAttributes":
+		case "SpanAttributes", "span_attributes":
 			t.flatAttributes(false)
-		case "Events.Timestamp":
+		case "Events.Timestamp", "events_timestamp":
 			events[0] = t.skipTo()
-		case "Events.Name":
+		case "Events.Name", "events_name":
 			events[1] = t.skipTo()
-		case "Events.Attributes":
+		case "Events.Attributes", "events_attributes":
 			events[2] = t.skipTo()
-		case "Links.TraceId":
+		case "Links.TraceId", "links_trace_id":
 			links[0] = t.skipTo()
-		case "Links.SpanId":
+		case "Links.SpanId", "links_span_id":
 			links[1] = t.skipTo()
 		default:
 			t.skip()

@@ -17,7 +17,8 @@ import "bytes"
 //   - Vector's source opentelemetry: OTLP's names in snake case, times as RFC 3339
 //     all the same, the resource's attributes under resources;
 //   - tables whose columns are OTLP's fields, as Databricks has them: in snake case,
-//     the resource as an object or its service as a column.
+//     the resource as an object or its service as a column;
+//   - OpenTelemetry's shell (Thoth): time_start and time_end, the status as a word.
 //
 // References: Data Prepper, docs/schemas/trace-analytics; the collector's
 // exporter/opensearchexporter (sso_model.go, otelv1_model.go) and
@@ -75,16 +76,16 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 			c.start = t.instant()
 		case "endTime":
 			c.end = t.instant()
-		case "startTimeUnixNano", "start_time_unix_nano":
+		case "startTimeUnixNano", "start_time_unix_nano", "time_start":
 			c.start = t.nanosOrInstant()
-		case "endTimeUnixNano", "end_time_unix_nano":
+		case "endTimeUnixNano", "end_time_unix_nano", "time_end":
 			c.end = t.nanosOrInstant()
 		case "@timestamp": // beside startTime the same, or Go's zero time
 			stamp = t.milliNanos()
 		case "duration", "durationNano", "durationInNanos":
 			c.duration, c.lasts = t.nanos()
 		case "status":
-			t.object(func(key []byte) { t.documentStatus(&r.span, key) })
+			t.status(&r.span)
 		case "status.code", "status.message":
 			t.documentStatus(&r.span, key[len("status."):])
 		case "serviceName", "service_name":

@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 )
@@ -108,3 +110,27 @@ func parseBase64ID(dst, text []byte) bool {
 	}
 	return false
 }
+
+// parseLabel makes an id of a text that parseID does not take, and reports whether it
+// is a label: a word such as trace-1 or span-A, as people and tools with ids of their own
+// write them outside OTLP, or an id that is longer than dst. The id is the beginning of its
+// SHA-256, so that equal labels are one id. A word for nothing is none, as are zeros and
+// what is damaged.
+func parseLabel(dst, text []byte) bool {
+	const most = 256
+	if len(text) < 2 || len(text) > most || noLabel[string(bytes.ToLower(text))] || len(bytes.Trim(text, "0-")) == 0 {
+		return false
+	}
+	for _, c := range text {
+		isWord := '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		if !isWord && bytes.IndexByte([]byte("-_.:/^~@+="), c) < 0 {
+			return false
+		}
+	}
+	sum := sha256.Sum256(text)
+	copy(dst, sum[:])
+	return true
+}
+
+// noLabel are words for an id that is not there.
+var noLabel = map[string]bool{"null": true, "nil": true, "none": true, "undefined": true, "unknown": true, "invalid": true, "empty": true, "n/a": true, "nan": true}

@@ -50,7 +50,7 @@ const toyClock = 24 * time.Hour
 func (t *jsonText) jaegerTrace(o *object) {
 	t.jaeger.trace = TraceID{}
 	t.readAt(o.member("traceID"), func() {
-		if !parseID(t.jaeger.trace[:], t.text()) {
+		if at := t.offset(); !t.idOrLabel(t.jaeger.trace[:], t.text(), at) {
 			t.jaeger.trace = TraceID{}
 		}
 	})
@@ -158,10 +158,8 @@ func (t *jsonText) jaegerFields(r *record) {
 			c.start, proto = t.jaegerTime()
 		case "duration":
 			c.duration, c.lasts = t.jaegerDuration()
-		case "tags":
+		case "tags", "tag":
 			t.jaegerTags(&r.span, false)
-		case "tag":
-			t.dottedTags(&r.span, false)
 		case "logs":
 			t.jaegerLogs()
 		case "processID", "processId":
@@ -275,10 +273,8 @@ func (t *jsonText) jaegerProcess() {
 		switch string(key) {
 		case "serviceName":
 			t.serviceName(t.text())
-		case "tags":
+		case "tags", "tag":
 			t.jaegerTags(nil, true)
-		case "tag":
-			t.dottedTags(nil, true)
 		default:
 			t.skip()
 		}
@@ -310,12 +306,10 @@ func (t *jsonText) jaegerLogs() {
 		})
 		name, kept := t.wantEvent(nil)
 		t.readAt(fields, func() {
-			t.list(func() {
-				t.tag(func() {
-					if string(t.jaeger.key) == "event" {
-						name, kept = t.wantEvent(t.value)
-					}
-				})
+			t.eachTag(func() {
+				if string(t.jaeger.key) == "event" {
+					name, kept = t.wantEvent(t.value)
+				}
 			})
 		})
 		if !kept || t.why != "" {
@@ -323,12 +317,10 @@ func (t *jsonText) jaegerLogs() {
 		}
 		from := len(t.held)
 		t.readAt(fields, func() {
-			t.list(func() {
-				t.tag(func() {
-					if want, kept := t.want(t.jaeger.key, false); kept && string(t.jaeger.key) != "event" {
-						t.put(want, false)
-					}
-				})
+			t.eachTag(func() {
+				if want, kept := t.want(t.jaeger.key, false); kept && string(t.jaeger.key) != "event" {
+					t.put(want, false)
+				}
 			})
 		})
 		t.putEvent(name, uint64(max(at, 0)), from)

@@ -5,20 +5,31 @@ import (
 	"encoding/hex"
 )
 
-// jaegerTags reads an array of tags, of a span or, with span nil, of a process.
+// jaegerTags reads the tags of a span or, with span nil, of a process.
 func (t *jsonText) jaegerTags(span *Span, resource bool) {
-	if t.peek() == '{' { // some stores make it an object
-		t.dottedTags(span, resource)
+	t.eachTag(func() { t.putTag(span, t.jaeger.key, resource) })
+}
+
+// eachTag calls use for each tag of an array, with the key in t.jaeger.key and the text
+// of the value in t.value. Some stores and writers make an object of it, stores with @
+// for a dot.
+func (t *jsonText) eachTag(use func()) {
+	if t.peek() != '{' {
+		t.list(func() { t.tag(use) })
 		return
 	}
-	t.list(func() {
-		t.tag(func() { t.putTag(span, t.jaeger.key, resource) })
+	t.object(func(key []byte) {
+		t.jaeger.key = appendDotted(t.jaeger.key[:0], key)
+		t.value = t.value[:0]
+		t.native(plain, 0)
+		if t.why == "" {
+			use()
+		}
 	})
 }
 
 // tag reads {"key":…,"type":…,"value":…}, or as protobuf has it
-// {"key":…,"vType":…,"vStr":…}, and calls use with the key in t.jaeger.key and
-// the text of the value in t.value.
+// {"key":…,"vType":…,"vStr":…}, and calls use as eachTag does.
 func (t *jsonText) tag(use func()) {
 	j, at := &t.jaeger, 0
 	j.key, j.kind = j.key[:0], j.kind[:0]
@@ -53,18 +64,6 @@ func (t *jsonText) tag(use func()) {
 	if t.why == "" {
 		use()
 	}
-}
-
-// dottedTags reads tags as an object.
-func (t *jsonText) dottedTags(span *Span, resource bool) {
-	t.object(func(key []byte) {
-		t.jaeger.key = appendDotted(t.jaeger.key[:0], key)
-		t.value = t.value[:0]
-		t.native(plain, 0)
-		if t.why == "" {
-			t.putTag(span, t.jaeger.key, resource)
-		}
-	})
 }
 
 // appendDotted appends the name of a tag that is a field of Elasticsearch or

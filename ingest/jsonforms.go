@@ -12,7 +12,10 @@ type jsonForm struct {
 	name string // for messages; with what would do where the form is not read, or nothing is in it
 }
 
-const fetchByID = " without traces: fetch them by id"
+const (
+	fetchByID   = " without traces: fetch them by id"
+	tempoSearch = "a search result of Tempo's API, which holds no whole traces: fetch them by id, with /api/v2/traces/<id>"
+)
 
 // jsonForms are tried in order on each object at the top, or in an envelope,
 // that is no OTLP (otlpKey).
@@ -26,7 +29,9 @@ var jsonForms = []jsonForm{
 	{"contexts", '{', nil, "an event of Sentry" + useOTLP},
 	{"trace", '{', (*jsonText).tempoTrace, "an answer of Tempo's API"},
 	{"traces", '{', (*jsonText).inside, "an object with traces"},
-	{"traces", '[', nil, "a search result of Tempo's API, which holds no whole traces: fetch them by id, with /api/v2/traces/<id>"},
+	{"traces", '[', (*jsonText).inside, tempoSearch},
+	{"rootServiceName traceID", 0, nil, tempoSearch},
+	{"startTimeUnixNano traceID", 0, nil, tempoSearch},
 	{"data meta rows", 0, (*jsonText).inside, "an answer of ClickHouse without rows as objects" + useEachRow},
 	{"row", '{', (*jsonText).inside, "a row of ClickHouse"},
 	{"progress", '{', (*jsonText).nothing, "progress of ClickHouse"},
@@ -43,10 +48,13 @@ var jsonForms = []jsonForm{
 	{"scopeMetrics", '[', (*jsonText).otherSignals, "a bare ResourceMetrics"},
 	// Traces and spans.
 	{"spans traceSegmentId", '[', nil, "a segment of SkyWalking" + useOTLP},
+	{"data_binary time_bucket", '"', nil, "a segment of SkyWalking" + useOTLP},
 	{"spans projectId", '[', nil, "a trace of Google Cloud" + useOTLP},
+	{"spans root_id", '{', nil, "a trace of Datadog's UI" + useOTLP},
 	{"spans processes", '[', (*jsonText).jaegerTrace, "a trace of Jaeger's UI"},
 	{"spans traceID", '[', (*jsonText).jaegerTrace, "a trace of Jaeger's UI"},
 	{"spans process", '[', (*jsonText).jaegerTrace, "a batch of Jaeger"},
+	{"operationName traceIdLow", 0, nil, "a Jaeger span in the spelling of Thrift: fetch it with /api/traces/<id>"},
 	{"operationName spanID process", 0, (*jsonText).jaegerDocument, "a Jaeger document of Elasticsearch"},
 	{"operationName spanID", 0, (*jsonText).jaegerAlone, "a Jaeger span"},
 	{"operationName spanId", 0, (*jsonText).jaegerAlone, "a Jaeger span"},
@@ -60,10 +68,12 @@ var jsonForms = []jsonForm{
 	{"instrumentationScope spanId startTime", '{', (*jsonText).ss4oSpan, "a span of OpenSearch"},
 	{"resource @timestamp span_id trace_id duration", '{', (*jsonText).elasticsearchSpan, "a span of Elasticsearch"},
 	{"resource startTimeUnixNano spanId", '{', (*jsonText).cloudWatchSpan, "a span of CloudWatch"},
+	{"time_start span_id trace_id", 0, (*jsonText).snakeSpan, "a span of OpenTelemetry's shell"},
 	{"ingest_timestamp span_id start_time_unix_nano", 0, (*jsonText).snakeSpan, "a span of Vector"},
 	{"SpanAttributes TraceId", '"', nil, "a row of ClickHouse with its maps as text" + useEachRow},
 	{"SpanAttributes TraceId", '[', nil, "columns of ClickHouse, or a row with its maps as arrays" + useEachRow},
 	{"SpanAttributes TraceId", 0, (*jsonText).clickhouseRow, "a row of ClickHouse's otel_traces"},
+	{"span_attributes span_name start_time trace_id", '{', (*jsonText).clickhouseRow, "a row of Tinybird"},
 	{"span_start_timestamp_nanos", 0, (*jsonText).quickwitRow, "a Quickwit document"},
 	{"resource_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
 	{"span_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
@@ -94,12 +104,16 @@ var jsonForms = []jsonForm{
 	{"ph ts", '"', nil, "events of Chrome or Perfetto, which trace a program and no requests" + useOTLP},
 	{"Traces", '[', nil, "an answer of X-Ray's API" + useOTLP},
 	{"TraceSummaries", '[', nil, "a search result of X-Ray's API" + useOTLP},
+	{"Segments Id", '[', nil, "a trace of X-Ray" + useOTLP},
+	{"subsegments start_time", '[', nil, "a segment of X-Ray" + useOTLP},
 	{"segmentId traceId", '"', nil, "a span of SkyWalking" + useOTLP},
 	{"transaction", '{', nil, "an event of Elastic's agents" + useOTLP},
 	{"meta resource trace_id", '{', nil, "a span of Datadog's agents" + useOTLP},
 	{"trace.trace_id", 0, nil, "an event of Honeycomb" + useOTLP},
 	{"trace.id", 0, nil, "a span of New Relic or of Elastic APM" + useOTLP},
+	{"guid traceId", '"', nil, "a span of New Relic" + useOTLP},
 	{"baseType", '"', nil, "telemetry of Application Insights" + useOTLP},
+	{"operation_Id", 0, nil, "a row of Application Insights" + useOTLP},
 	{"tables", '[', nil, "an answer of Azure Monitor" + useOTLP},
 	{"attributes type", '{', nil, "an answer of Datadog's or Lightstep's API" + useOTLP},
 	{"displayName spanId", '{', nil, "a span of Google Cloud" + useOTLP},
@@ -113,7 +127,10 @@ var jsonForms = []jsonForm{
 	// What looks like a span and is of no form above.
 	{"startTimeUnixNano spanId", 0, nil, "an OTLP span without its resource" + useOTLP},
 	{"spanContext", '{', nil, "a span of JavaScript's SDK" + useOTLP},
-	{"list", '[', nil, "an answer of SigNoz's query API" + useOTLP},
+	{"results", '[', (*jsonText).inside, "an answer without spans"},
+	{"rows queryName", 0, nil, "an answer of SigNoz's query API" + useOTLP},
+	{"durationNano traceID", 0, nil, "an answer of SigNoz's query API" + useOTLP},
+	{"list", '[', (*jsonText).inside, "an answer of SigNoz's query API" + useOTLP},
 	{"traceID", 0, nil, "no span of a known form (traceID)" + useOTLP},
 	{"traceId", 0, nil, "no span of a known form (traceId)" + useOTLP},
 	{"trace_id", 0, nil, "no span of a known form (trace_id)" + useOTLP},

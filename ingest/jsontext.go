@@ -383,24 +383,24 @@ func (t *jsonText) inside(o *object) {
 	defer func() { t.envelopes-- }()
 	key, _, _ := strings.Cut(o.form.keys, " ")
 	t.pos = o.member(key)
-	some := false
-	switch t.peek() {
-	case '{':
-		some = true
-		t.top()
-	case '[':
-		t.list(func() {
-			if t.peek() != '{' {
-				t.skip()
-				return
-			}
-			some = true
-			t.top()
-		})
-	}
-	if !some && t.why == "" {
+	if !t.objectsIn(maxEnvelopes) && t.why == "" {
 		t.odd(t.offsetOf(o.start), o.form.name)
 	}
+}
+
+// objectsIn reads the value if it is an object, or the objects of a list, and of lists
+// in it as deep, and reports whether there were any.
+func (t *jsonText) objectsIn(deep int) (some bool) {
+	switch c := t.peek(); {
+	case c == '{':
+		t.top()
+		return true
+	case c == '[' && deep > 0:
+		t.list(func() { some = t.objectsIn(deep-1) || some })
+		return some
+	}
+	t.skip()
+	return false
 }
 
 // other skips a signal that is no trace. An empty list of it is nothing.

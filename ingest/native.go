@@ -199,7 +199,7 @@ func (t *jsonText) begin(fields func(*jsonText, *record)) *record {
 
 // parent reads the id of a parent. As good as none it would make a root.
 func (t *jsonText) parent(dst, text []byte) {
-	if t.why == "" && !parseID(dst, text) {
+	if t.why == "" && !t.idOrLabel(dst, text, t.offset()) {
 		t.fail("malformed parent span id")
 	}
 }

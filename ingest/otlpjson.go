@@ -222,9 +222,9 @@ func (t *jsonText) fields(r *record) bool {
 		}
 		switch string(t.key()) {
 		case "traceId", "trace_id":
-			t.id(r.trace[:])
+			t.strictID(r.trace[:])
 		case "spanId", "span_id":
-			t.id(r.span.ID[:])
+			t.strictID(r.span.ID[:])
 		case "parentSpanId", "parent_span_id":
 			if text := t.text(); t.why == "" && !parseID(r.span.ParentID[:], text) {
 				t.fail("malformed parent span id") // as good as none it would make a root
@@ -260,13 +260,25 @@ func (t *jsonText) fields(r *record) bool {
 	return true
 }
 
-// id reads an id. A malformed one is as good as none, and noted.
-func (t *jsonText) id(dst []byte) {
+// strictID reads an id as OTLP has it. A malformed one is as good as none, and noted.
+func (t *jsonText) strictID(dst []byte) {
 	at := t.pos
 	if text := t.text(); t.why == "" && !parseID(dst, text) {
-		clear(dst)
-		t.badID(t.offsetOf(at), string(text))
+		t.noID(dst, text, at)
 	}
+}
+
+// id reads an id of another form, which may be a label.
+func (t *jsonText) id(dst []byte) {
+	at := t.pos
+	if text := t.text(); t.why == "" && !t.idOrLabel(dst, text, t.offsetOf(at)) {
+		t.noID(dst, text, at)
+	}
+}
+
+func (t *jsonText) noID(dst, text []byte, at int) {
+	clear(dst)
+	t.badID(t.offsetOf(at), string(text))
 }
 
 // eventArray reads the events of the span being decoded.

@@ -102,6 +102,13 @@ func TestFormDetails(t *testing.T) {
 		{"Jaeger, CHILD_OF before FOLLOWS_FROM, and another trace is no parent", jaeger(`{"references":[{"refType":"CHILD_OF","traceID":"9","spanID":"8"},{"refType":"FOLLOWS_FROM","traceID":"1","spanID":"7"},{"refType":"CHILD_OF","traceID":"1","spanID":"6"}],"traceID":"1","spanID":"2","operationName":"c","startTime":11,"duration":2,"processID":"p1"}`),
 			"1/2<6 - 0-2000 a:c; orphan; root-missing"},
 		{"Jaeger, a process that is not there", jaeger(`{"traceID":"1","spanID":"2","operationName":"c","startTime":11,"duration":2,"processID":"p3"}`), "1/2 - 0-2000 :c"},
+		// jaegertracing/jaeger-ui: src/components/TracePage/CriticalPath/testCases/happyTrace.json. The ids are what
+		// sha256sum says of trace-1, span-A, span-B and the UUID.
+		{"Jaeger, words for ids", jaeger(`{"traceID":"trace-1","spanID":"span-A","operationName":"p","references":[],"startTime":10,"duration":5,"processID":"p1"},{"traceID":"trace-1","spanID":"span-B","operationName":"c","references":[{"refType":"CHILD_OF","traceID":"trace-1","spanID":"span-A"}],"startTime":11,"duration":2,"processID":"p2"}`),
+			"17fe6f303311c0b164b937e419518c1f/ff4c8c7b001ab555 - 0-5000 a:p; 17fe6f303311c0b164b937e419518c1f/dcc41e7736447934<ff4c8c7b001ab555 - 1000-3000 b:c; label-id"},
+		{"Zipkin, a UUID for a span", `[{"traceId":"1","id":"550e8400-e29b-41d4-a716-446655440000","timestamp":1,"duration":2},{"traceId":"1","id":"2","parentId":"550e8400-e29b-41d4-a716-446655440000","timestamp":1,"duration":1}]`,
+			"1/2<a3a9e1ed9732cab2 I 0-1000 :; 1/a3a9e1ed9732cab2 I 0-2000 :; label-id"},
+		{"words for no id join no spans", `[{"traceId":"null","id":"1","timestamp":1,"duration":1},{"traceId":"undefined","id":"2","timestamp":1,"duration":1},{"traceId":"0-0","id":"3","timestamp":1,"duration":1}]`, "/1 I 0-1000 :; /2 I 0-1000 :; /3 I 0-1000 :; bad-id; empty-ids"},
 		{"Jaeger, a bad parent costs the span", jaeger(embedded + `,{"traceID":"1","spanID":"2","operationName":"c","references":[{"refType":"CHILD_OF","traceID":"1","spanID":"zz!"}],"startTime":11,"duration":2,"processID":"p1"}`), "1/1 - 0-5000 a:p; unreadable"},
 		{"Jaeger, a clock that counts from 0", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","startTime":0,"duration":5,"processID":"p1"},{"traceID":"1","spanID":"2","operationName":"c","startTime":1,"duration":2,"processID":"p1"}`),
 			"1/1 - 0-5000 a:p; 1/2 - 1000-3000 a:c"},
@@ -132,6 +139,14 @@ func TestFormDetails(t *testing.T) {
 		{"Zipkin 1, a server without times of its own", `[{"traceId":"1","id":"2","name":"n","annotations":[{"timestamp":15,"value":"ss","endpoint":{"serviceName":"b"}},{"timestamp":12,"value":"sr","endpoint":{"serviceName":"b"}}],"binaryAnnotations":[]}]`, "1/2 S 0-3000 b:n"},
 		{"Zipkin 1, a client that got no answer", `[{"traceId":"1","id":"2","name":"n","annotations":[{"timestamp":12,"value":"cs","endpoint":{"serviceName":"b"}}]}]`, "1/2 C 0-0 ?end b:n; no-end"},
 		{"Zipkin 1, a message", `[{"traceId":"1","id":"2","name":"n","annotations":[{"timestamp":12,"value":"ms","endpoint":{"serviceName":"b"}}]},{"traceId":"1","id":"3","name":"m","annotations":[{"timestamp":14,"value":"mr","endpoint":{"serviceName":"c"}}]}]`, "1/2 P 0-0 ?end b:n; 1/3 Q 2000-2000 ?end c:m; no-end"},
+		// As Finagle and Linkerd 1 write them (zipkin2.v1.V1SpanConverter: events, where no ms or mr is).
+		{"Zipkin 1, when a request was on the wire is no message", `[{"traceId":"1","id":"2","name":"n","annotations":[{"timestamp":10,"value":"cs","endpoint":{"serviceName":"a"}},{"timestamp":11,"value":"ws","endpoint":{"serviceName":"a"}},{"timestamp":18,"value":"wr","endpoint":{"serviceName":"a"}},{"timestamp":19,"value":"cr","endpoint":{"serviceName":"a"}}]}]`, "1/2 C 0-9000 a:n"},
+		{"Zipkin 1, a message over an interval", `[{"traceId":"1","id":"2","name":"n","annotations":[{"timestamp":12,"value":"ms","endpoint":{"serviceName":"b"}},{"timestamp":13,"value":"ws","endpoint":{"serviceName":"b"}}]},{"traceId":"1","id":"3","name":"m","annotations":[{"timestamp":14,"value":"wr","endpoint":{"serviceName":"c"}},{"timestamp":17,"value":"mr","endpoint":{"serviceName":"c"}}]}]`, "1/2 P 0-1000 b:n; 1/3 Q 2000-5000 c:m"},
+		// The example of zipkin.io/pages/data_model.html; jaegertracing/jaeger: cmd/collector/app/handler/testdata/zipkin_v1_merged_spans.json.
+		{"Zipkin, core annotations without an endpoint", `[{"traceId":"1","id":"2","name":"n","timestamp":10,"duration":9,"localEndpoint":{"serviceName":"a"},"annotations":[{"timestamp":10,"value":"sr"},{"timestamp":19,"value":"ss"}]},{"traceId":"1","id":"3","parentId":"2","name":"m","timestamp":12,"duration":4,"localEndpoint":{"serviceName":"a"},"remoteEndpoint":{"serviceName":"db"},"annotations":[{"timestamp":12,"value":"cs"},{"timestamp":16,"value":"cr"}]}]`, "1/2 S 0-9000 a:n; 1/3<2 C 2000-6000 a:m"},
+		{"Zipkin, both sides without an endpoint", `[{"traceId":"1","id":"2","name":"n","timestamp":10,"duration":9,"localEndpoint":{"serviceName":"a"},"annotations":[{"timestamp":10,"value":"cs"},{"timestamp":12,"value":"sr"},{"timestamp":15,"value":"ss"},{"timestamp":19,"value":"cr"}]}]`, "1/2 C 0-9000 a:n; 1/2 S 2000-5000 a:n"},
+		{"Zipkin, a kind beside core annotations", `[{"traceId":"1","id":"2","kind":"CONSUMER","name":"n","timestamp":10,"duration":9,"localEndpoint":{"serviceName":"a"},"annotations":[{"timestamp":10,"value":"sr"},{"timestamp":12,"value":"error","endpoint":{"serviceName":"a"}}]}]`, "1/2 Q 0-9000 a:n"},
+		{"zipkin#1790: a kind, and times in core annotations alone", `[{"traceId":"1","id":"2","kind":"SERVER","name":"n","localEndpoint":{"serviceName":"a"},"annotations":[{"timestamp":10,"value":"sr"},{"timestamp":19,"value":"ss"}]}]`, "1/2 S 0-9000 a:n"},
 		{"Zipkin 1, a local span", `[{"traceId":"1","id":"2","name":"n","timestamp":1,"duration":2,"binaryAnnotations":[{"key":"lc","value":"job","endpoint":{"serviceName":"b"}}]}]`, "1/2 I 0-2000 b:n"},
 
 		{"Go, a span that is open", `{"Name":"n","SpanContext":{"TraceID":"00000000000000000000000000000001","SpanID":"0000000000000001"},"Parent":{"SpanID":"0000000000000000"},"SpanKind":3,"StartTime":"2026-11-29T23:27:24.5+01:00","EndTime":"0001-01-01T00:00:00Z","Attributes":null,"Resource":null,"Status":{"Code":"Error"}}`, "1/1 C! 0-0 ?end :n; no-end"},
@@ -144,6 +159,9 @@ func TestFormDetails(t *testing.T) {
 		{"Python, a span that is open, old resource", `{"name":"n","context":{"trace_id":"0x00000000000000000000000000000001","span_id":"0x0000000000000001","trace_state":"{}"},"kind":"SpanKind.PRODUCER","parent_id":null,"start_time":"2026-11-29T23:27:24.000001Z","end_time":null,"status":{"status_code":"UNSET"},"attributes":null,"resource":{"service.name":"w"}}`, "1/1 P 0-0 ?end w:n; no-end"},
 		{"ClickHouse, seconds since 1970", `{"Timestamp":"1795994844.000000010","TraceId":"1","SpanId":"1","SpanName":"n","SpanKind":"SPAN_KIND_CLIENT","ServiceName":"w","SpanAttributes":{},"Duration":5}`, "1/1 C 0-5 w:n"},
 		{"ClickHouse, with progress", `{"progress":{"read_rows":"1"}}` + "\n" + `{"row":{"Timestamp":"1795994844.000000010","TraceId":"1","SpanId":"1","SpanName":"n","SpanKind":"Client","ServiceName":"w","SpanAttributes":{},"Duration":5}}` + "\n" + `{"progress":{"read_rows":"1"}}`, "1/1 C 0-5 w:n"},
+		// open-telemetry/opentelemetry-collector-contrib: exporter/tinybirdexporter/internal/traces.go.
+		{"Tinybird", `{"resource_attributes":{"service.name":"w"},"service_name":"w","scope_name":"s","trace_id":"00000000000000000000000000000001","span_id":"0000000000000001","parent_span_id":"","span_name":"n","span_kind":"Server","span_attributes":{"http.route":"/"},"start_time":"2026-11-29T23:27:24Z","end_time":"2026-11-29T23:27:24.000000007Z","duration":7,"status_code":"Error","status_message":"m","events_timestamp":["2026-11-29T23:27:24.000000005Z"],"events_name":["exception"],"events_attributes":[{"exception.type":"T"}],"links_trace_id":[],"links_span_id":[]}` + "\n" +
+			`{"resource_attributes":{},"service_name":"w","trace_id":"00000000000000000000000000000001","span_id":"0000000000000002","parent_span_id":"0000000000000001","span_name":"m","span_kind":"Client","span_attributes":{},"start_time":"2026-11-29T23:27:24.000000001Z","end_time":"2026-11-29T23:27:24.000000001Z","status_code":"Unset","status_message":""}`, "1/1 S! 0-7 w:n; 1/2<1 C 1-1 w:m"},
 		{"VictoriaTraces, the duration only", `{"trace_id":"1","span_id":"1","parent_span_id":"-","name":"n","kind":"3","start_time_unix_nano":"10","duration":"5","resource_attr:service.name":"w"}`, "1/1 C 0-5 w:n"},
 		{"VictoriaTraces, no field of the resource", `{"trace_id":"1","span_id":"1","parent_span_id":"-","name":"n","kind":"3","status_code":"2","start_time_unix_nano":"10","end_time_unix_nano":"12","span_attr:http.route":"/"}`, "1/1 C! 0-2 :n"},
 		{"VictoriaTraces, a status and no attribute", `{"trace_id":"1","span_id":"1","parent_span_id":"-","name":"n","status_code":"2","start_time_unix_nano":"10","end_time_unix_nano":"12"}`, "1/1 -! 0-2 :n"},
@@ -157,9 +175,16 @@ func TestFormDetails(t *testing.T) {
 		{"a status that is its code", in(`{"traceId":"1","spanId":"1","startTimeUnixNano":1,"endTimeUnixNano":3,"status":"ERROR"},{"traceId":"1","spanId":"2","startTimeUnixNano":1,"endTimeUnixNano":3,"status":1}`), "1/1 -! 0-2 w:; 1/2 -+ 0-2 w:"},
 		{"a request that was written down", `{"method":"POST","path":"/v1/traces","body":` + three[0] + `}`, brief(readText(t, three[0]))},
 		{"a request that was written down as text", `{"method":"POST","path":"/v1/traces","body":` + strconv.Quote(three[0]) + `}`, brief(readText(t, three[0]))},
+		{"a list of answers of Jaeger", `{"traces":[{"traceID":"1","spans":[` + embedded + `],"processes":{"p1":{"serviceName":"a"}}}]}`, "1/1 - 0-5000 a:p"},
+		{"lists of Zipkin's spans in an envelope", `{"data":[[{"traceId":"1","id":"1","timestamp":1,"duration":1}],[],[{"traceId":"2","id":"1","timestamp":1,"duration":1}]]}`, "1/1 I 0-1000 :; 2/1 I 0-1000 :"},
+		// TencentBlueKing/bk-log: apps/log_trace/views (documents of Jaeger in an answer of the log platform).
+		{"documents of Jaeger in an answer's list", `{"code":0,"data":{"total":1,"list":[{"traceID":"1","spanID":"1","operationName":"p","startTime":10,"startTimeMillis":0,"duration":5,"tag":{"span@kind":"server"},"process":{"serviceName":"a"}}],"fields":{}},"result":true}`, "1/1 S 0-5000 a:p"},
 		{"an entry of Cloud Logging", `[{"insertId":"x","jsonPayload":` + three[0] + `}]`, brief(readText(t, three[0]))},
 		{"a row of a table, the resource an object", `{"trace_id":"1","span_id":"1","parent_span_id":null,"name":"n","kind":"SPAN_KIND_SERVER","start_time_unix_nano":1795994844000000000,"end_time_unix_nano":1795994844000000005,"status":{"code":"STATUS_CODE_ERROR"},"resource":{"attributes":{"service.name":"w"}},"instrumentation_scope":{"name":"s"}}`, "1/1 S! 0-5 w:n"},
 		{"a row of a table, the service a column", `{"trace_id":"1","span_id":"1","name":"n","kind":2,"start_time_unix_nano":"1795994844000000000","end_time_unix_nano":"1795994844000000005","service_name":"w"}`, "1/1 S 0-5 w:n"},
+		// plengauer/Thoth: demos/injection_deep_node/README.md.
+		{"OpenTelemetry's shell", `{"trace_id":"1","span_id":"1","parent_span_id":null,"name":"n","kind":"SERVER","status":"ERROR","time_start":1795994844000000000,"time_end":1795994844000000005,"attributes":{"shell.command":"n"},"resource_attributes":{"service.name":"w"},"links":[],"events":[]}` + "\n" +
+			`{"trace_id":"1","span_id":"2","parent_span_id":"1","name":"m","kind":"CLIENT","status":"UNSET","time_start":1795994844000000001,"time_end":1795994844000000004,"attributes":{},"resource_attributes":{"service.name":"v"},"links":[],"events":[]}`, "1/1 S! 0-5 w:n; 1/2<1 C 1-4 v:m"},
 		{"Vector, of a resource without attributes", `{"dropped_attributes_count":0,"end_time_unix_nano":null,"ingest_timestamp":"2026-11-29T23:27:25Z","kind":2,"name":"n","parent_span_id":"","span_id":"0000000000000001","start_time_unix_nano":"2026-11-29T23:27:24Z","status":null,"trace_id":"00000000000000000000000000000001"}`, "1/1 S 0-0 ?end :n; no-end"},
 		{"what Faro sends", `{"meta":{},"logs":[],"traces":` + three[0] + `}`, brief(readText(t, three[0]))},
 		{"a list of spans that are documents", `{"spans":[{"traceId":"1","spanId":"1","name":"n","startTime":"2026-11-29T23:27:24Z","durationInNanos":5,"serviceName":"w"}]}`, "1/1 - 0-5 w:n"},
@@ -199,6 +224,15 @@ func TestJaegerLinksAndHost(t *testing.T) {
 	}
 	if got := fmt.Sprint(s.Attrs, s.Resource.Attrs); got != "[{b AAAwOQ==} {n 9223372036854775222}] [{host.name h} {service.name a}]" {
 		t.Errorf("attributes %s", got)
+	}
+}
+
+// The fields of a log as an object, as tags may be.
+func TestJaegerLogObject(t *testing.T) {
+	d := readText(t, `{"traceID":"1","spanID":"2","operationName":"n","startTime":10,"duration":5,"tags":{"http.route":"/"},"logs":[{"timestamp":12,"fields":{"event":"exception","exception.type":"Timeout"}}],"process":{"serviceName":"a"}}`)
+	s := d.Traces[0].Spans[0]
+	if got := fmt.Sprint(s.Attrs, s.Events); got != "[{http.route /}] [{exception 2µs [{exception.type Timeout}]}]" {
+		t.Errorf("attributes and events %s", got)
 	}
 }
 

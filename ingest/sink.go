@@ -154,6 +154,18 @@ func (s *sink) badID(at int64, id string) {
 	s.notes.Merge(Note{Code: BadID, Count: 1, Text: strconv.Quote(id), Example: Place{File: s.file, Position: at}})
 }
 
+// idOrLabel reads an id or a label, which stands at the offset, and notes a label.
+func (s *sink) idOrLabel(dst, text []byte, at int64) bool {
+	if parseID(dst, text) {
+		return true
+	}
+	if !parseLabel(dst, text) {
+		return false
+	}
+	s.notes.Merge(Note{Code: LabelID, Count: 1, Text: strconv.Quote(string(text)), Example: Place{File: s.file, Position: at}})
+	return true
+}
+
 // cutOff notes that the input ended n bytes after the offset, in the middle of
 // something.
 func (s *sink) cutOff(at, n int64, why string) {

@@ -187,9 +187,8 @@ func (t *jsonText) victoriaID(dst []byte) {
 	t.peek()
 	at := t.pos
 	text := t.victoriaText()
-	if t.why == "" && !parseID(dst, text) {
-		clear(dst)
-		t.badID(t.offsetOf(at), string(text))
+	if t.why == "" && !t.idOrLabel(dst, text, t.offsetOf(at)) {
+		t.noID(dst, text, at)
 	}
 }
 

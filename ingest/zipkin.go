@@ -18,6 +18,7 @@ type zipkinState struct {
 	sides    [4]side
 	anyOwner string // service of the first annotation
 	v1       bool
+	loose    bool // a core annotation names no endpoint
 }
 
 // An endpoint is who sent or received.
@@ -73,6 +74,14 @@ func (t *jsonText) zipkinFields(r *record) {
 	r.span.Kind = Internal // a span of one service only has no kind, as in OpenTelemetry's mapping
 	if len(z.kind) > 0 {
 		r.span.Kind = kindOf(z.kind)
+	}
+	if z.loose {
+		z.v1 = true
+		for i := range z.sides {
+			if len(z.kind) > 0 && sideKinds[i] != r.span.Kind {
+				z.sides[i] = side{} // its own kind counts
+			}
+		}
 	}
 	if z.v1 {
 		t.firstSide(r)
@@ -140,7 +149,7 @@ func (t *jsonText) zipkinAnnotations() {
 		if t.why != "" {
 			return
 		}
-		if owned && t.zipkin.annotate(text, of, at) {
+		if t.zipkin.annotate(text, of, owned, at) {
 			return
 		}
 		event, attrs := splitAnnotation(text)

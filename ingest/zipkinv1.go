@@ -1,6 +1,9 @@
 package ingest
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // In version 1 of Zipkin's JSON a span has no kind. Four annotations tell its
 // two sides, which one span may hold together:
@@ -9,7 +12,8 @@ import "slices"
 //	server        sr ------ ss
 //
 // ms and mr are a message sent and received, at one moment or, with ws and wr,
-// over an interval. This package holds one span a side, with the same id.
+// over an interval. Beside other sides ws and wr are events, as Finagle writes
+// them. This package holds one span a side, with the same id.
 //
 // Reference: Zipkin, zipkin2.v1.V1SpanConverter.
 
@@ -25,9 +29,10 @@ type side struct {
 var sideKinds = [...]Kind{Client, Server, Producer, Consumer}
 
 // annotate takes a core annotation, and reports false for any other. An
-// endpoint in an annotation is a sign of version 1.
-func (z *zipkinState) annotate(text []byte, of endpoint, at int64) bool {
-	z.v1 = true
+// endpoint in an annotation is a sign of version 1. A core annotation without one
+// is the span's own, as in the example of Zipkin's data model.
+func (z *zipkinState) annotate(text []byte, of endpoint, owned bool, at int64) bool {
+	z.v1 = z.v1 || owned
 	if z.anyOwner == "" {
 		z.anyOwner = of.service
 	}
@@ -45,15 +50,18 @@ func (z *zipkinState) annotate(text []byte, of endpoint, at int64) bool {
 		index, start = 1, false
 	case "ms":
 		index = 2
-	case "ws":
-		index, start = 2, false
-	case "wr":
-		index = 3
 	case "mr":
 		index, start = 3, false
+	case "ws":
+		z.sides[2].end = at
+		return false
+	case "wr":
+		z.sides[3].start = at
+		return false
 	default:
 		return false
 	}
+	z.loose = z.loose || !owned
 	s := &z.sides[index]
 	s.some, s.message = true, index > 1
 	if start {
@@ -85,7 +93,7 @@ func (t *jsonText) firstSide(r *record) {
 	}
 	s := z.sides[at]
 	r.span.Kind = sideKinds[at]
-	z.service = s.service
+	z.service = cmp.Or(s.service, z.service)
 	if z.clock.start == 0 || !z.clock.lasts && s.end > 0 {
 		z.clock = s.clock()
 	}
@@ -176,7 +184,7 @@ func (t *jsonText) otherSides(start int) {
 		before := t.records[len(t.records)-1]
 		z.peer = endpoint{}
 		t.owner.reset()
-		t.serviceName([]byte(s.service))
+		t.serviceName([]byte(cmp.Or(s.service, z.service)))
 		r := t.start(t.offsetOf(start))
 		r.trace = before.trace
 		r.span.ID, r.span.ParentID, r.span.Name = before.span.ID, before.span.ParentID, before.span.Name
