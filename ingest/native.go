@@ -304,6 +304,16 @@ func (t *jsonText) instant() int64 {
 	return ns
 }
 
+// wordOrList consumes a list, as it is written, or a word.
+func (t *jsonText) wordOrList() []byte {
+	if t.peek() != '[' {
+		return t.word()
+	}
+	from := t.pos
+	t.skip()
+	return t.buf[from:t.pos]
+}
+
 // An eventForm names the members of an event in a form, and reads its time and
 // attributes.
 type eventForm struct {
@@ -327,7 +337,7 @@ func (t *jsonText) eventsOf(form *eventForm) {
 			case form.name:
 				name, kept = t.wantEvent(t.text())
 			case form.time:
-				at, _ = form.at(t.word())
+				at, _ = form.at(t.wordOrList())
 			case form.attributes:
 				attributes = t.skipTo()
 			default:
