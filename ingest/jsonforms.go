@@ -78,7 +78,9 @@ var jsonForms = []jsonForm{
 	{"trace_id_idx", 0, (*jsonText).nothing, "an index of VictoriaTraces"},
 	{"resource start_time_unix_nano span_id", '{', (*jsonText).snakeSpan, "a span with its resource"},
 	{"service_name start_time_unix_nano span_id", 0, (*jsonText).snakeSpan, "a span with its service"},
+	{"serviceName startTimeUnixNano spanId", 0, (*jsonText).cloudWatchSpan, "a span with its service"},
 	{"start_time_unix_nano span_id", 0, (*jsonText).bareSpan, "a bare OTLP span"},
+	{"startTimeUnixNano spanId", 0, (*jsonText).bareSpan, "a bare OTLP span"},
 	{"index", '{', (*jsonText).nothing, "an action of Elasticsearch's bulk API"},
 	{"create", '{', (*jsonText).nothing, "an action of Elasticsearch's bulk API"},
 	// Lines of a log.
@@ -115,7 +117,6 @@ var jsonForms = []jsonForm{
 	{"summaries", '[', nil, "a search result of Jaeger's API, version 3" + fetchByID},
 	{"callCount parent", 0, nil, "links between services, which are no traces: fetch them by id"},
 	// What looks like a span and is of no form above.
-	{"startTimeUnixNano spanId", 0, nil, "an OTLP span without its resource" + useOTLP},
 	{"spanContext", '{', nil, "no span of a known form (spanContext)" + useOTLP},
 	{"list", '[', nil, "an answer of SigNoz's query API" + useOTLP},
 	{"traceID", 0, nil, "no span of a known form (traceID)" + useOTLP},

@@ -2,8 +2,9 @@ package ingest
 
 // bareSpan reads a span that stands alone. The JSON server of otel-cli writes
 // one a file, as Go marshals protobuf's struct: ids in base64, snake case, and a
-// level more in values (goValue). Nothing says whose span it is. Within a
-// document that broke it would be a piece of that, whose resource is lost.
+// level more in values (goValue). What picks spans out of OTLP has lists of them in
+// camel case. Nothing says whose span it is. Within a document that broke it would be
+// a piece of that, whose resource is lost.
 func (t *jsonText) bareSpan(o *object) {
 	if t.astray {
 		t.fail("a span without its resource")

@@ -176,6 +176,9 @@ func TestFormDetails(t *testing.T) {
 		{"MLflow, before version 3", `{"info":{"request_id":"tr-1"},"data":{"spans":[{"name":"n","context":{"trace_id":"0x01","span_id":"0x02"},"parent_id":null,"start_time":1795994844000000005,"end_time":1795994844000000009,"status_code":"OK","attributes":{}}]}}`, "1/2 -+ 0-4 :n"},
 		{"Phoenix, written by pandas", `{"name":"n","context":{"trace_id":"1","span_id":"2"},"parent_id":null,"start_time":1795994844000,"end_time":1795994844001.5}`, "1/2 - 0-1500000 :n"},
 		{"a console, microseconds", `{"name":"n","context":{"trace_id":"1","span_id":"2"},"parent_id":null,"start_time":1795994844000000,"end_time":1795994844000002}`, "1/2 - 0-2000 :n"},
+		// What people paste of a trace, as in the documents of Uptrace.
+		{"spans out of OTLP", `[{"traceId":"1","spanId":"2","name":"n","kind":"SPAN_KIND_SERVER","startTimeUnixNano":"1","endTimeUnixNano":"4","status":{"code":"STATUS_CODE_OK"},"attributes":{"http.route":"/"}},{"traceId":"1","spanId":"3","parentSpanId":"2","name":"m","startTimeUnixNano":2,"endTimeUnixNano":3,"attributes":[]}]`, "1/2 S+ 0-3 :n; 1/3<2 - 1-2 :m"},
+		{"spans out of OTLP, with their service", `{"traceId":"1","spans":[{"serviceName":"w","traceId":"1","spanId":"2","name":"n","kind":2,"startTimeUnixNano":"1","endTimeUnixNano":"4"}]}`, "1/2 S 0-3 w:n"},
 		{"a bad span costs itself, in any form", `[{"traceId":"1","id":"1","timestamp":"soon"},{"traceId":"1","id":"2","timestamp":1,"duration":1}]`, "1/2 I 0-1000 :; unreadable"},
 		{"nor in one of snake case", "{\"resource_spans\":[{\"scope_spans\":[{\"spans\":[,\n {\"trace_id\":\"1\",\"span_id\":\"1\",\"start_time_unix_nano\":1}]}]}]}\n" + in(`{"traceId":"1","spanId":"2"}`), "1/2 - 0-0 ?start ?end w:; no-end; no-start; unreadable"},
 		{"otel-cli, in an array", "[\n  {\n   \"trace_id\":\"1\",\"span_id\":\"1\",\"start_time_unix_nano\":1,\"end_time_unix_nano\":3}]", "1/1 - 0-2 :"},
@@ -257,7 +260,6 @@ func TestRefusals(t *testing.T) {
 		"TraceID;SpanID;Name\n1;2;3\n":                                                                                                           "a table (CSV)",
 		"  <html><body>login</body></html>":                                                                                                      "an HTML page",
 		`{"traceId":"1","id":"2","name":"n","type":"generation","attributes":{}}`:                                                                "no span of a known form (id, traceId and attributes)",
-		`{"traceId":"1","spanId":"2","startTimeUnixNano":"1"}`:                                                                                   "an OTLP span without its resource",
 		strings.Repeat(`{"data":[`, 9) + strings.Repeat(`]}`, 9):                                                                                 "too many envelopes in each other",
 		"\xef\xbb\xbfversion https://git-lfs.github.com/spec/v1\n":                                                                               "a git-lfs pointer",
 		"\xef\xbb\xbfActivity.TraceId:            404ddff248b8f9a9b21e347d68d2640e\n":                                                            "output of .NET's console exporter",
