@@ -17,11 +17,12 @@ func (t *jsonText) bareSpan(o *object) {
 }
 
 // goValue reads a member of an AnyValue as Go marshals the struct:
-// {"Value":{"StringValue":"x"}}. It reports false for any other. Programs in Go that
-// write a request down with encoding/json have it in whole documents, too.
+// {"Value":{"StringValue":"x"}}, or with the field's own name
+// {"value":{"string_value":"x"}}, as Rust and others have it. It reports false for any
+// other. Programs that write a request down so have it in whole documents, too.
 func (t *jsonText) goValue(kind string, from int, s style, depth int) bool {
 	switch kind {
-	case "Value":
+	case "Value", "value":
 		t.anyValue(from, s, depth+1)
 		return true
 	case "StringValue", "IntValue", "DoubleValue", "BoolValue", "BytesValue", "ArrayValue", "KvlistValue":

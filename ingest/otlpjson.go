@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"encoding/hex"
 	"math"
 	"strconv"
 	"time"
@@ -226,9 +227,7 @@ func (t *jsonText) fields(r *record) bool {
 		case "spanId", "span_id":
 			t.id(r.span.ID[:])
 		case "parentSpanId", "parent_span_id":
-			if text := t.text(); t.why == "" && !parseID(r.span.ParentID[:], text) {
-				t.fail("malformed parent span id") // as good as none it would make a root
-			}
+			t.parent(r.span.ParentID[:], t.idText())
 		case "traceState", "trace_state":
 			r.span.TraceState = t.cache.get(t.text())
 		case "name":
@@ -263,10 +262,27 @@ func (t *jsonText) fields(r *record) bool {
 // id reads an id. A malformed one is as good as none, and noted.
 func (t *jsonText) id(dst []byte) {
 	at := t.pos
-	if text := t.text(); t.why == "" && !parseID(dst, text) {
+	if text := t.idText(); t.why == "" && !parseID(dst, text) {
 		clear(dst)
 		t.badID(t.offsetOf(at), string(text))
 	}
+}
+
+// idText consumes a string, or a list of bytes, as Rust writes them without more ado,
+// and returns their hexadecimal text. It holds until the next call.
+func (t *jsonText) idText() []byte {
+	if t.peek() != '[' {
+		return t.text()
+	}
+	t.str = t.str[:0]
+	t.list(func() {
+		b, negative, ok := parseInteger(t.word())
+		if t.why == "" && (!ok || negative || b > math.MaxUint8) {
+			t.fail("malformed id")
+		}
+		t.str = hex.AppendEncode(t.str, []byte{byte(b)})
+	})
+	return t.str
 }
 
 // eventArray reads the events of the span being decoded.
