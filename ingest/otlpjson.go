@@ -77,6 +77,8 @@ func (t *jsonText) resourceSpans() bool {
 			}
 		case "scopeSpans", "scope_spans":
 			scopes += t.scopes()
+		case "spans": // of programs that leave out the scope
+			t.spans()
 		case "instrumentationLibrarySpans", "instrumentation_library_spans", "deprecatedScopeSpans", "deprecated_scope_spans":
 			t.peek()
 			t.deferred = append(t.deferred, t.pos)
@@ -151,11 +153,7 @@ func (t *jsonText) scopeSpans() {
 		case "scope", "instrumentationLibrary", "instrumentation_library":
 			scope = t.scope(scope)
 		case "spans":
-			if t.openArray() {
-				for first := true; t.more(']', first); first = false {
-					t.spanObject()
-				}
-			}
+			t.spans()
 		default:
 			if t.why == "" {
 				t.skip()
@@ -164,6 +162,14 @@ func (t *jsonText) scopeSpans() {
 	}
 	for i := from; i < len(t.records); i++ {
 		t.records[i].span.Scope = scope
+	}
+}
+
+func (t *jsonText) spans() {
+	if t.openArray() {
+		for first := true; t.more(']', first); first = false {
+			t.spanObject()
+		}
 	}
 }
 

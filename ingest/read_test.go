@@ -275,7 +275,7 @@ func TestErrors(t *testing.T) {
 		{"UTF-16", at("x.ps1", "\xff\xfe{\x00}\x00"), "no spans"},
 		{"zip", at("x.zip", "PK\x03\x04...."), "in zip: no directory at its end: was the archive cut?"},
 		{"binary", at("x.bin", "\x01\x02\x03\x04\x05"), "no known form, begins 01 02 03 04 05"},
-		{"other JSON", at("x.json", `{"hello":[1]}`), "JSON of no known form"},
+		{"other JSON", at("x.json", `{"hello":[1]}`), "JSON of no known form: export OTLP instead, to a collector's file exporter"},
 		{"Tempo", at("tempo.json", `{"traces":[]}`), "a search result of Tempo's API, which holds no whole traces: fetch them by id, with /api/v2/traces/<id>"},
 		{"no spans", at("none.json", `{"resourceSpans":[]}`), "no spans"},
 		{"logs", at("logs.json", `{"resourceLogs":[{}]}`), "logs, metrics or profiles, and no spans"},
