@@ -263,6 +263,7 @@ var NoteText = map[ingest.Code]string{
 	ingest.SelfParent:    "a span named itself as its parent",
 	ingest.EmptyIDs:      "spans without a trace or span id: never joined with others",
 	ingest.BadID:         "a trace or span id that cannot be read: the span has none",
+	ingest.HashedID:      "a trace or span id in no known spelling: a hash of it stands for it",
 	ingest.PaddedID:      "a trace id ends in 16 zeros: 64 bits padded on the right, it seems; the same padded on the left is another trace",
 	ingest.NULs:          "NUL bytes between values, as log rotation leaves them, were stripped",
 	ingest.LateSpan:      "a span ended more than a minute after its root",

@@ -1,8 +1,11 @@
 package ingest
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 )
 
 // hexValue maps an ASCII hexadecimal digit to its value, all else to 0xff.
@@ -107,4 +110,22 @@ func parseBase64ID(dst, text []byte) bool {
 		clear(dst)
 	}
 	return false
+}
+
+// hashID makes an id of text in no known spelling, such as trace-1 or a UUID of a span,
+// so that spans that name the same are joined. It reports false for what stands for none.
+func hashID(dst, text []byte) bool {
+	if !bytes.ContainsFunc(text, isWordRune) || len(bytes.Trim(text, "0")) == 0 || slices.Contains(noIDs, string(bytes.ToLower(text))) {
+		return false
+	}
+	sum := sha256.Sum256(text)
+	copy(dst, sum[:])
+	return true
+}
+
+// noIDs are what programs write where they have no id, in small letters.
+var noIDs = []string{"null", "(null)", "<null>", "nil", "<nil>", "none", "undefined", "unknown", "invalid", "nan", "n/a", "na", "missing"}
+
+func isWordRune(r rune) bool {
+	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r >= 0x80
 }

@@ -50,7 +50,7 @@ const toyClock = 24 * time.Hour
 func (t *jsonText) jaegerTrace(o *object) {
 	t.jaeger.trace = TraceID{}
 	t.readAt(o.member("traceID"), func() {
-		if !parseID(t.jaeger.trace[:], t.text()) {
+		if text := t.text(); !parseID(t.jaeger.trace[:], text) && !hashID(t.jaeger.trace[:], text) {
 			t.jaeger.trace = TraceID{}
 		}
 	})

@@ -197,9 +197,9 @@ func (t *jsonText) begin(fields func(*jsonText, *record)) *record {
 	return nil
 }
 
-// parent reads the id of a parent. As good as none it would make a root.
+// parent reads the id of a parent, which ends here. As good as none it would make a root.
 func (t *jsonText) parent(dst, text []byte) {
-	if t.why == "" && !parseID(dst, text) {
+	if t.why == "" && !parseID(dst, text) && !t.oddID(dst, t.offset(), text) {
 		t.fail("malformed parent span id")
 	}
 }

@@ -15,6 +15,7 @@ const (
 	SelfParent    Code = "self-parent"      // the span named itself as its parent
 	EmptyIDs      Code = "empty-ids"        // no trace id or no span id: never joined with others
 	BadID         Code = "bad-id"           // a trace or span id that cannot be read: the span has none
+	HashedID      Code = "hashed-id"        // an id in no known spelling: a hash of its text stands for it
 	PaddedID      Code = "padded-id"        // a trace id that ends in 16 zeros: 64 bits, padded on the right
 	NULs          Code = "nul-bytes"        // NULs before or between values, left by log rotation: stripped; Count is of their runs
 	LateSpan      Code = "late-span"        // ended more than LateBy after the end of its root

@@ -268,7 +268,11 @@ func (t *jsonText) fields(r *record) bool {
 // id reads an id. A malformed one is as good as none, and noted.
 func (t *jsonText) id(dst []byte) {
 	at := t.pos
-	if text := t.idText(); t.why == "" && !parseID(dst, text) {
+	t.anyID(dst, at, t.idText())
+}
+
+func (t *jsonText) anyID(dst []byte, at int, text []byte) {
+	if t.why == "" && !parseID(dst, text) && !t.oddID(dst, t.offsetOf(at), text) {
 		clear(dst)
 		t.badID(t.offsetOf(at), string(text))
 	}

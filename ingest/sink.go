@@ -152,8 +152,20 @@ func (s *sink) oddBy(at int64, why string) {
 func oddText(at int64, why string) string { return "at " + strconv.FormatInt(at, 10) + ": " + why }
 
 // badID notes an id that cannot be read: its span has none.
-func (s *sink) badID(at int64, id string) {
-	s.notes.Merge(Note{Code: BadID, Count: 1, Text: strconv.Quote(id), Example: Place{File: s.file, Position: at}})
+func (s *sink) badID(at int64, id string) { s.idNote(BadID, at, id) }
+
+// oddID makes an id of text that is none in a known spelling, and notes it. It reports
+// false for what stands for none.
+func (s *sink) oddID(dst []byte, at int64, text []byte) bool {
+	if !hashID(dst, text) {
+		return false
+	}
+	s.idNote(HashedID, at, string(text))
+	return true
+}
+
+func (s *sink) idNote(code Code, at int64, id string) {
+	s.notes.Merge(Note{Code: code, Count: 1, Text: strconv.Quote(id), Example: Place{File: s.file, Position: at}})
 }
 
 // cutOff notes that the input ended n bytes after the offset, in the middle of

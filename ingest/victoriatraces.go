@@ -186,11 +186,7 @@ func (t *jsonText) victoriaAttribute(key []byte, resource bool) {
 func (t *jsonText) victoriaID(dst []byte) {
 	t.peek()
 	at := t.pos
-	text := t.victoriaText()
-	if t.why == "" && !parseID(dst, text) {
-		clear(dst)
-		t.badID(t.offsetOf(at), string(text))
-	}
+	t.anyID(dst, at, t.victoriaText())
 }
 
 // nothing passes over what is neither a span nor worth a word.
