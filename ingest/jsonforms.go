@@ -83,6 +83,7 @@ var jsonForms = []jsonForm{
 	{"startTimeUnixNano spanId", 0, (*jsonText).bareSpan, "a bare OTLP span"},
 	{"index", '{', (*jsonText).nothing, "an action of Elasticsearch's bulk API"},
 	{"create", '{', (*jsonText).nothing, "an action of Elasticsearch's bulk API"},
+	{"spanData", '{', nil, "a line of Java's SDK with a span" + useOTLP},
 	// Lines of a log.
 	{"log", '"', (*jsonText).logObject, "a line of a log without spans"},
 	{"message", '"', (*jsonText).logObject, "a line of a log without spans"},

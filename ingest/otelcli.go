@@ -3,16 +3,52 @@ package ingest
 // bareSpan reads a span that stands alone. The JSON server of otel-cli writes
 // one a file, as Go marshals protobuf's struct: ids in base64, snake case, and a
 // level more in values (goValue). What picks spans out of OTLP has lists of them in
-// camel case. Nothing says whose span it is. Within a document that broke it would be
-// a piece of that, whose resource is lost.
+// camel case. Nothing says whose span it is, unless it has the service among its own
+// attributes. Within a document that broke it would be a piece of that, whose resource is
+// lost.
 func (t *jsonText) bareSpan(o *object) {
 	if t.astray {
 		t.fail("a span without its resource")
 		return
 	}
 	t.alone(o.start, func(t *jsonText, r *record) {
+		start := t.pos
 		t.open('{')
 		t.fields(r)
+		if t.why == "" {
+			end := t.pos
+			t.pos = start
+			t.only("attributes", t.serviceAmong)
+			t.pos = end
+		}
+	})
+}
+
+// serviceAmong takes the service from the attributes of a span, an object or OTLP's list.
+func (t *jsonText) serviceAmong() {
+	if t.peek() == '{' {
+		t.only(serviceKey, func() { t.serviceName(t.word()) })
+		return
+	}
+	t.list(func() {
+		is, at := false, 0
+		t.object(func(key []byte) {
+			switch string(key) {
+			case "key":
+				is = string(t.text()) == serviceKey
+			case "value":
+				at = t.skipTo()
+			default:
+				t.skip()
+			}
+		})
+		if is {
+			t.readAt(at, func() {
+				t.value = t.value[:0]
+				t.anyValue(0, plain, 0)
+				t.serviceName(t.value)
+			})
+		}
 	})
 }
 

@@ -189,6 +189,7 @@ func TestFormDetails(t *testing.T) {
 		{"words that are no ids", in(`{"traceId":"undefined","spanId":"null","name":"n","startTimeUnixNano":1,"endTimeUnixNano":9},{"traceId":"undefined","spanId":"1","name":"m","startTimeUnixNano":2,"endTimeUnixNano":3}`), "/ - 0-8 w:n; /1 - 0-1 w:m; bad-id; empty-ids"},
 		// What people paste of a trace, as in the documents of Uptrace.
 		{"spans out of OTLP", `[{"traceId":"1","spanId":"2","name":"n","kind":"SPAN_KIND_SERVER","startTimeUnixNano":"1","endTimeUnixNano":"4","status":{"code":"STATUS_CODE_OK"},"attributes":{"http.route":"/"}},{"traceId":"1","spanId":"3","parentSpanId":"2","name":"m","startTimeUnixNano":2,"endTimeUnixNano":3,"attributes":[]}]`, "1/2 S+ 0-3 :n; 1/3<2 - 1-2 :m"},
+		{"spans out of OTLP, the service among their attributes", `{"traceId":"1","spanId":"2","name":"n","startTimeUnixNano":"1","endTimeUnixNano":"4","attributes":[{"key":"a","value":{"stringValue":"b"}},{"key":"service.name","value":{"stringValue":"w"}}]}` + "\n" + `{"attributes":{"a":[1],"service.name":"v"},"traceId":"1","spanId":"3","parentSpanId":"2","name":"m","startTimeUnixNano":"2","endTimeUnixNano":"3"}`, "1/2 - 0-3 w:n; 1/3<2 - 1-2 v:m"},
 		{"spans out of OTLP, with their service", `{"traceId":"1","spans":[{"serviceName":"w","traceId":"1","spanId":"2","name":"n","kind":2,"startTimeUnixNano":"1","endTimeUnixNano":"4"}]}`, "1/2 S 0-3 w:n"},
 		{"a bad span costs itself, in any form", `[{"traceId":"1","id":"1","timestamp":"soon"},{"traceId":"1","id":"2","timestamp":1,"duration":1}]`, "1/2 I 0-1000 :; unreadable"},
 		{"nor in one of snake case", "{\"resource_spans\":[{\"scope_spans\":[{\"spans\":[,\n {\"trace_id\":\"1\",\"span_id\":\"1\",\"start_time_unix_nano\":1}]}]}]}\n" + in(`{"traceId":"1","spanId":"2"}`), "1/2 - 0-0 ?start ?end w:; no-end; no-start; unreadable"},
@@ -233,6 +234,8 @@ func TestRefusals(t *testing.T) {
 		`{"data":["frontend","driver"],"total":2}`:                        "an answer of Jaeger's or Aspire's API without traces: fetch them by id",
 		`{"data":null,"errors":[{"code":404,"msg":"trace not found"}]}`:   "an answer of Jaeger's or Aspire's API without traces: fetch them by id",
 		`{"traces":[{"traceID":"1","rootServiceName":"a"}],"metrics":{}}`: "a search result of Tempo's API",
+		// Application Insights' agent for Java, at level debug.
+		`{"level":"DEBUG","message":"exporting span","spanData":{"spanContext":{"traceId":"1"},"startEpochNanos":1}}`: "a line of Java's SDK with a span: export OTLP instead",
 		// Formats of ClickHouse: JSONCompact, JSONColumnsWithMetadata, JSONStrings, JSONStringsEachRow,
 		// JSONColumns, JSONObjectEachRow, JSONCompactEachRow with names and without.
 		`{"meta":[{"name":"TraceId","type":"String"}],"data":[["1"]],"rows":1}`:                                 "use FORMAT JSONEachRow",
