@@ -184,7 +184,8 @@ func TestFormDetails(t *testing.T) {
 		{"Jaeger's names, with an end in place of a duration", `{"traceId":"1","spanId":"2","operationName":"n","serviceName":"w","startTime":"2026-11-29T23:27:24Z","endTime":"2026-11-29T23:27:24.000005Z"}`, "1/2 - 0-5000 w:n"},
 		{"protobuf of Jaeger as JSON, which leaves out a duration of zero", `{"traceId":"AAAAAAAAAAAAAAAAAAAAAQ==","spanId":"AAAAAAAAAAI=","operationName":"n","startTime":"2026-11-29T23:27:24Z","process":{"serviceName":"w"}}`, "1/2 - 0-0 w:n"},
 		{"spans without a scope", `{"resourceSpans":[{"spans":[{"traceId":"1","spanId":"2","name":"n","startTimeUnixNano":"1","endTimeUnixNano":"4"}],"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"w"}}]}}]}`, "1/2 - 0-3 w:n"},
-		// Made by hand, as in tests of SigNoz and in many documents; the numbers are those of sha256sum.
+		// Of captures whose ids were replaced, as in openobserve/openobserve: tests/dbm-capture/fixtures, and made by
+		// hand. The numbers are those of sha256sum.
 		{"ids that are words", in(`{"traceId":"t1","spanId":"root","name":"n","startTimeUnixNano":1,"endTimeUnixNano":9},{"traceId":"t1","spanId":"span-1","parentSpanId":"root","name":"m","startTimeUnixNano":2,"endTimeUnixNano":3}`), "628b49d96dcde97a430dd4f597705899/4813494d137e1631 - 0-8 w:n; 628b49d96dcde97a430dd4f597705899/9ada893a7bf38e94<4813494d137e1631 - 1-2 w:m; hashed-id"},
 		{"words that are no ids", in(`{"traceId":"undefined","spanId":"null","name":"n","startTimeUnixNano":1,"endTimeUnixNano":9},{"traceId":"undefined","spanId":"1","name":"m","startTimeUnixNano":2,"endTimeUnixNano":3}`), "/ - 0-8 w:n; /1 - 0-1 w:m; bad-id; empty-ids"},
 		// What people paste of a trace, as in the documents of Uptrace.
