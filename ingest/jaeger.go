@@ -145,7 +145,7 @@ func (t *jsonText) jaegerFields(r *record) {
 		case "spanID", "spanId":
 			id = true
 			t.id(r.span.ID[:])
-		case "parentSpanID", "parentSpanId", "parentId": // of old documents, of Splunk APM
+		case "parentSpanID", "parentSpanId", "parentId": // of old documents, of others who took Jaeger's names
 			ref := jaegerRef{}
 			t.parent(ref.span[:], t.text())
 			t.jaeger.refs = append(t.jaeger.refs, ref)
@@ -158,7 +158,7 @@ func (t *jsonText) jaegerFields(r *record) {
 			c.start, proto = t.jaegerTime()
 		case "duration", "durationMicros":
 			c.duration, c.lasts = t.jaegerDuration()
-		case "endTime": // of others who took Jaeger's names
+		case "endTime": // of those others
 			c.end, _ = t.jaegerTime()
 		case "tags":
 			t.jaegerTags(&r.span, false)

@@ -54,8 +54,8 @@ func (t *jsonText) serviceAmong() {
 
 // goValue reads a member of an AnyValue as Go marshals the struct:
 // {"Value":{"StringValue":"x"}}, or with the field's own name
-// {"value":{"string_value":"x"}}, as Rust and others have it. It reports false for any
-// other. Programs that write a request down so have it in whole documents, too.
+// {"value":{"string_value":"x"}}, as others have it. It reports false for any other.
+// Programs that write a request down so have it in whole documents, too.
 func (t *jsonText) goValue(kind string, from int, s style, depth int) bool {
 	switch kind {
 	case "Value", "value":
