@@ -65,7 +65,7 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 		case "spanId", "span_id":
 			t.id(r.span.ID[:])
 		case "parentSpanId", "parent_span_id":
-			t.parent(r.span.ParentID[:], t.text())
+			t.parent(r.span.ParentID[:], t.idText())
 		case "traceState", "trace_state":
 			r.span.TraceState = t.cache.get(t.text())
 		case "name":

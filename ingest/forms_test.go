@@ -51,6 +51,8 @@ var forms = map[string]func(*Trace){
 	"vector.jsonl":                nil,
 	"python-console.json":         without("scope"),
 	"php-console.json":            without("scope"),
+	"js-sdk.jsonl":                nil,
+	"js-console.json":             nil,
 	"otel-cli.jsonl":              without("scope", "resource"),
 	"zipkin-v2.json":              without("host", "event attributes", "links"),
 	"zipkin-v2-nested.json":       without("host", "event attributes", "links"),

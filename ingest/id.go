@@ -113,7 +113,7 @@ func parseBase64ID(dst, text []byte) bool {
 
 // parseLabel makes an id of a text that parseID does not take, and reports whether it
 // is a label: a word such as trace-1 or span-A, as people and tools with ids of their own
-// write them outside OTLP, or an id that is longer than dst. The id is the beginning of its
+// write them, or an id that is longer than dst. The id is the beginning of its
 // SHA-256, so that equal labels are one id. A word for nothing is none, as are zeros and
 // what is damaged.
 func parseLabel(dst, text []byte) bool {

@@ -145,7 +145,7 @@ func (t *jsonText) jaegerFields(r *record) {
 		case "spanID", "spanId":
 			id = true
 			t.id(r.span.ID[:])
-		case "parentSpanID", "parentSpanId": // of old documents
+		case "parentSpanID", "parentSpanId", "parentId": // of old documents, of others who took Jaeger's names
 			ref := jaegerRef{}
 			t.parent(ref.span[:], t.text())
 			t.jaeger.refs = append(t.jaeger.refs, ref)
@@ -156,8 +156,10 @@ func (t *jsonText) jaegerFields(r *record) {
 			r.span.Name = t.cache.get(t.text())
 		case "startTime":
 			c.start, proto = t.jaegerTime()
-		case "duration":
+		case "duration", "durationMicros":
 			c.duration, c.lasts = t.jaegerDuration()
+		case "endTime": // of those others
+			c.end, _ = t.jaegerTime()
 		case "tags", "tag":
 			t.jaegerTags(&r.span, false)
 		case "logs":

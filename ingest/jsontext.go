@@ -358,7 +358,7 @@ func (t *jsonText) foreign(o *object) bool {
 		t.why = ""
 		o.form.read(t, o)
 	case cut == "":
-		name, much := "JSON of no known form", saysNothing
+		name, much := "JSON of no known form"+useOTLP, saysNothing
 		if o.form != nil {
 			name, much = o.form.name, saysWhat
 		}

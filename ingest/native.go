@@ -197,7 +197,7 @@ func (t *jsonText) begin(fields func(*jsonText, *record)) *record {
 	return nil
 }
 
-// parent reads the id of a parent. As good as none it would make a root.
+// parent reads the id of a parent, which ends here. As good as none it would make a root.
 func (t *jsonText) parent(dst, text []byte) {
 	if t.why == "" && !t.idOrLabel(dst, text, t.offset()) {
 		t.fail("malformed parent span id")
@@ -272,7 +272,7 @@ func (c clock) times() (start, end uint64) {
 }
 
 // instant reads a point in time: RFC 3339, with a space in place of the T and
-// without a zone as well, which is then UTC, or seconds since 1970. A time
+// without a zone as well, which is then UTC, or a number (sinceEpoch). A time
 // before 1970, like Go's zero time, is none.
 func instant(text []byte) (ns int64, ok bool) {
 	if len(text) == 0 {
@@ -288,12 +288,29 @@ func instant(text []byte) (ns int64, ok bool) {
 		at, err = time.Parse("2006-01-02T15:04:05.999999999", string(text))
 	}
 	if err != nil {
-		return scaled(text, 9)
+		return sinceEpoch(text)
 	}
 	if at.Year() < 1970 || at.Year() >= 2262 {
 		return 0, true
 	}
 	return at.UnixNano(), true
+}
+
+// sinceEpoch reads seconds, milliseconds, microseconds or nanoseconds since 1970. From
+// 1973 to 5138 a number is of that magnitude in one of the units only.
+func sinceEpoch(text []byte) (ns int64, ok bool) {
+	n, ok := scaled(text, 0)
+	switch {
+	case !ok:
+		return 0, false
+	case n < 1e11:
+		return scaled(text, 9)
+	case n < 1e14:
+		return scaled(text, 6)
+	case n < 1e17:
+		return scaled(text, 3)
+	}
+	return n, true
 }
 
 func (t *jsonText) instant() int64 {
@@ -302,6 +319,16 @@ func (t *jsonText) instant() int64 {
 		t.fail("malformed time")
 	}
 	return ns
+}
+
+// wordOrList consumes a list, as it is written, or a word.
+func (t *jsonText) wordOrList() []byte {
+	if t.peek() != '[' {
+		return t.word()
+	}
+	from := t.pos
+	t.skip()
+	return t.buf[from:t.pos]
 }
 
 // An eventForm names the members of an event in a form, and reads its time and
@@ -327,7 +354,7 @@ func (t *jsonText) eventsOf(form *eventForm) {
 			case form.name:
 				name, kept = t.wantEvent(t.text())
 			case form.time:
-				at, _ = form.at(t.word())
+				at, _ = form.at(t.wordOrList())
 			case form.attributes:
 				attributes = t.skipTo()
 			default:

@@ -2,25 +2,63 @@ package ingest
 
 // bareSpan reads a span that stands alone. The JSON server of otel-cli writes
 // one a file, as Go marshals protobuf's struct: ids in base64, snake case, and a
-// level more in values (goValue). Nothing says whose span it is. Within a
-// document that broke it would be a piece of that, whose resource is lost.
+// level more in values (goValue). What picks spans out of OTLP has lists of them in
+// camel case. Nothing says whose span it is, unless it has the service among its own
+// attributes. Within a document that broke it would be a piece of that, whose resource is
+// lost.
 func (t *jsonText) bareSpan(o *object) {
 	if t.astray {
 		t.fail("a span without its resource")
 		return
 	}
 	t.alone(o.start, func(t *jsonText, r *record) {
+		start := t.pos
 		t.open('{')
 		t.fields(r)
+		if t.why == "" {
+			end := t.pos
+			t.pos = start
+			t.only("attributes", t.serviceAmong)
+			t.pos = end
+		}
+	})
+}
+
+// serviceAmong takes the service from the attributes of a span, an object or OTLP's list.
+func (t *jsonText) serviceAmong() {
+	if t.peek() == '{' {
+		t.only(serviceKey, func() { t.serviceName(t.word()) })
+		return
+	}
+	t.list(func() {
+		is, at := false, 0
+		t.object(func(key []byte) {
+			switch string(key) {
+			case "key":
+				is = string(t.text()) == serviceKey
+			case "value":
+				at = t.skipTo()
+			default:
+				t.skip()
+			}
+		})
+		if is {
+			t.readAt(at, func() {
+				t.value = t.value[:0]
+				t.anyValue(0, plain, 0)
+				t.serviceName(t.value)
+			})
+		}
 	})
 }
 
 // goValue reads a member of an AnyValue as Go marshals the struct:
-// {"Value":{"StringValue":"x"}}. It reports false for any other. Programs in Go that
-// write a request down with encoding/json have it in whole documents, too.
+// {"Value":{"StringValue":"x"}}, or with the field's own name
+// {"value":{"string_value":"x"}}, as others have it. It reports false for any other.
+// Programs that write a request down so have it in whole documents, too.
 func (t *jsonText) goValue(kind string, from int, s style, depth int) bool {
 	switch kind {
-	case "Value":
+	case "Value", "value":
 		t.anyValue(from, s, depth+1)
 		return true
 	case "StringValue", "IntValue", "DoubleValue", "BoolValue", "BytesValue", "ArrayValue", "KvlistValue":

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"encoding/hex"
 	"math"
 	"strconv"
 	"time"
@@ -76,6 +77,8 @@ func (t *jsonText) resourceSpans() bool {
 			}
 		case "scopeSpans", "scope_spans":
 			scopes += t.scopes()
+		case "spans": // of programs that leave out the scope
+			t.spans()
 		case "instrumentationLibrarySpans", "instrumentation_library_spans", "deprecatedScopeSpans", "deprecated_scope_spans":
 			t.peek()
 			t.deferred = append(t.deferred, t.pos)
@@ -150,11 +153,7 @@ func (t *jsonText) scopeSpans() {
 		case "scope", "instrumentationLibrary", "instrumentation_library":
 			scope = t.scope(scope)
 		case "spans":
-			if t.openArray() {
-				for first := true; t.more(']', first); first = false {
-					t.spanObject()
-				}
-			}
+			t.spans()
 		default:
 			if t.why == "" {
 				t.skip()
@@ -163,6 +162,14 @@ func (t *jsonText) scopeSpans() {
 	}
 	for i := from; i < len(t.records); i++ {
 		t.records[i].span.Scope = scope
+	}
+}
+
+func (t *jsonText) spans() {
+	if t.openArray() {
+		for first := true; t.more(']', first); first = false {
+			t.spanObject()
+		}
 	}
 }
 
@@ -222,13 +229,11 @@ func (t *jsonText) fields(r *record) bool {
 		}
 		switch string(t.key()) {
 		case "traceId", "trace_id":
-			t.strictID(r.trace[:])
+			t.id(r.trace[:])
 		case "spanId", "span_id":
-			t.strictID(r.span.ID[:])
+			t.id(r.span.ID[:])
 		case "parentSpanId", "parent_span_id":
-			if text := t.text(); t.why == "" && !parseID(r.span.ParentID[:], text) {
-				t.fail("malformed parent span id") // as good as none it would make a root
-			}
+			t.parent(r.span.ParentID[:], t.idText())
 		case "traceState", "trace_state":
 			r.span.TraceState = t.cache.get(t.text())
 		case "name":
@@ -260,25 +265,34 @@ func (t *jsonText) fields(r *record) bool {
 	return true
 }
 
-// strictID reads an id as OTLP has it. A malformed one is as good as none, and noted.
-func (t *jsonText) strictID(dst []byte) {
-	at := t.pos
-	if text := t.text(); t.why == "" && !parseID(dst, text) {
-		t.noID(dst, text, at)
-	}
-}
-
-// id reads an id of another form, which may be a label.
+// id reads an id as OTLP has it. A malformed one is as good as none, and noted.
 func (t *jsonText) id(dst []byte) {
 	at := t.pos
-	if text := t.text(); t.why == "" && !t.idOrLabel(dst, text, t.offsetOf(at)) {
-		t.noID(dst, text, at)
+	t.anyID(dst, at, t.idText())
+}
+
+func (t *jsonText) anyID(dst []byte, at int, text []byte) {
+	if t.why == "" && !t.idOrLabel(dst, text, t.offsetOf(at)) {
+		clear(dst)
+		t.badID(t.offsetOf(at), string(text))
 	}
 }
 
-func (t *jsonText) noID(dst, text []byte, at int) {
-	clear(dst)
-	t.badID(t.offsetOf(at), string(text))
+// idText consumes a string, or a list of bytes, as Rust writes them without more ado,
+// and returns their hexadecimal text. It holds until the next call.
+func (t *jsonText) idText() []byte {
+	if t.peek() != '[' {
+		return t.text()
+	}
+	t.str = t.str[:0]
+	t.list(func() {
+		b, negative, ok := parseInteger(t.word())
+		if t.why == "" && (!ok || negative || b > math.MaxUint8) {
+			t.fail("malformed id")
+		}
+		t.str = hex.AppendEncode(t.str, []byte{byte(b)})
+	})
+	return t.str
 }
 
 // eventArray reads the events of the span being decoded.

@@ -23,7 +23,7 @@ func (t *jsonText) consoleFields(r *record, events *eventForm) {
 		case "kind":
 			text := bytes.TrimPrefix(t.word(), []byte("SpanKind."))
 			r.span.Kind = kindOf(bytes.TrimPrefix(text, []byte("KIND_")))
-		case "start_time":
+		case "start_time": // of MLflow, before version 3, nanoseconds
 			c.start = t.instant()
 		case "end_time": // null while the span is open
 			c.end = t.instant()

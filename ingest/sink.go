@@ -150,8 +150,10 @@ func (s *sink) oddBy(at int64, why string) {
 func oddText(at int64, why string) string { return "at " + strconv.FormatInt(at, 10) + ": " + why }
 
 // badID notes an id that cannot be read: its span has none.
-func (s *sink) badID(at int64, id string) {
-	s.notes.Merge(Note{Code: BadID, Count: 1, Text: strconv.Quote(id), Example: Place{File: s.file, Position: at}})
+func (s *sink) badID(at int64, id string) { s.idNote(BadID, at, id) }
+
+func (s *sink) idNote(code Code, at int64, id string) {
+	s.notes.Merge(Note{Code: code, Count: 1, Text: strconv.Quote(id), Example: Place{File: s.file, Position: at}})
 }
 
 // idOrLabel reads an id or a label, which stands at the offset, and notes a label.
@@ -162,7 +164,7 @@ func (s *sink) idOrLabel(dst, text []byte, at int64) bool {
 	if !parseLabel(dst, text) {
 		return false
 	}
-	s.notes.Merge(Note{Code: LabelID, Count: 1, Text: strconv.Quote(string(text)), Example: Place{File: s.file, Position: at}})
+	s.idNote(LabelID, at, string(text))
 	return true
 }
 

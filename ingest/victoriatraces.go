@@ -186,10 +186,7 @@ func (t *jsonText) victoriaAttribute(key []byte, resource bool) {
 func (t *jsonText) victoriaID(dst []byte) {
 	t.peek()
 	at := t.pos
-	text := t.victoriaText()
-	if t.why == "" && !t.idOrLabel(dst, text, t.offsetOf(at)) {
-		t.noID(dst, text, at)
-	}
+	t.anyID(dst, at, t.victoriaText())
 }
 
 // nothing passes over what is neither a span nor worth a word.
