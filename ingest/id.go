@@ -28,6 +28,13 @@ func (id *TraceID) isPadded() bool {
 	return [8]byte(id[8:]) == none && [8]byte(id[:8]) != none
 }
 
+// ParseTraceID reads a trace id in any spelling that dumps have, labels too (see the note
+// LabelID). It reports false for what is none.
+func ParseTraceID(text string) (id TraceID, ok bool) {
+	ok = text != "" && (parseID(id[:], []byte(text)) || parseLabel(id[:], []byte(text)))
+	return id, ok
+}
+
 // parseID reads an id of len(dst) bytes from text and reports whether it is
 // one. An empty text is the zero id.
 //

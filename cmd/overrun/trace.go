@@ -39,10 +39,16 @@ Examples:
 // minPrefix is the fewest digits that --id takes.
 const minPrefix = 4
 
+// A traceName names a trace.
+type traceName struct {
+	given  string
+	digits string // its id, or how that begins: hexadecimal, lower case
+}
+
 // traceFlags are the flags of trace.
 type traceFlags struct {
 	sourceFlags
-	ids     []string // hexadecimal, lower case; none: all traces
+	ids     []traceName // none: all traces
 	explain bool
 }
 
@@ -58,7 +64,7 @@ func (a *app) traceCommand() *cobra.Command {
 		}),
 	}
 	f.bind(cmd, "text", "json")
-	cmd.Flags().Var(&idsValue{&f.ids}, "id", fmt.Sprintf("trace with this id, or the one whose id begins with `HEX` (%d digits or more);\nmay be given again", minPrefix))
+	cmd.Flags().Var(&idsValue{&f.ids}, "id", fmt.Sprintf("trace with this id, or the one whose id begins with `HEX` (%d digits or more);\nalso as the dump spells it; may be given again", minPrefix))
 	cmd.Flags().BoolVar(&f.explain, "explain", false, "name the rules behind each call and attempt; text only, JSON has them always")
 	return cmd
 }
@@ -112,13 +118,13 @@ func runTrace(ctx context.Context, a *app, f *traceFlags, paths []string) error 
 	return out.commit()
 }
 
-// chooseTraces gives the traces that ids name, by id; all without ids.
-func chooseTraces(ctx context.Context, store *ingest.Store, ids []string) ([]*ingest.Trace, error) {
-	hits := make([]int, len(ids))
+// chooseTraces gives the traces that names name, by id; all without names.
+func chooseTraces(ctx context.Context, store *ingest.Store, names []traceName) ([]*ingest.Trace, error) {
+	hits := make([]int, len(names))
 	chosen, err := store.Choose(ctx, func(trace ingest.TraceID) bool {
-		name, wanted := trace.String(), len(ids) == 0
-		for i, id := range ids {
-			if strings.HasPrefix(name, id) {
+		id, wanted := trace.String(), len(names) == 0
+		for i, n := range names {
+			if strings.HasPrefix(id, n.digits) {
 				hits[i]++
 				wanted = true
 			}
@@ -128,30 +134,37 @@ func chooseTraces(ctx context.Context, store *ingest.Store, ids []string) ([]*in
 	if err != nil {
 		return nil, err
 	}
-	for i, id := range ids {
-		whole := len(id) == len(ingest.TraceID{}.String())
+	for i, n := range names {
+		whole := len(n.digits) == len(ingest.TraceID{}.String())
 		switch {
 		case hits[i] == 0:
-			return nil, fmt.Errorf("no trace %s in the input", id)
+			return nil, fmt.Errorf("no trace %s in the input", n.given)
 		case hits[i] > 1 && !whole: // spans without a trace id share the zero id
-			return nil, fmt.Errorf("%d traces begin with %s: give more digits", hits[i], id)
+			return nil, fmt.Errorf("%d traces begin with %s: give more digits", hits[i], n.given)
 		}
 	}
 	return chosen, nil
 }
 
-// An idsValue is a list of trace ids, or beginnings of them.
-type idsValue struct{ to *[]string }
+// An idsValue is a list of trace ids, as a dump spells them, or of beginnings of them in
+// hexadecimal.
+type idsValue struct{ to *[]traceName }
 
 func (v *idsValue) Type() string   { return "hex" }
 func (v *idsValue) String() string { return "" }
 
 func (v *idsValue) Set(text string) error {
-	id := strings.ToLower(text)
+	digits := strings.ToLower(text)
 	most := len(ingest.TraceID{}.String())
-	if len(id) < minPrefix || len(id) > most || strings.Trim(id, "0123456789abcdef") != "" {
-		return fmt.Errorf("write %d to %d hexadecimal digits", minPrefix, most)
+	if isHex := strings.Trim(digits, "0123456789abcdef") == ""; !isHex || len(digits) > most {
+		id, ok := ingest.ParseTraceID(text)
+		if digits = ""; ok {
+			digits = id.String()
+		}
 	}
-	*v.to = append(*v.to, id)
+	if len(digits) < minPrefix {
+		return fmt.Errorf("write %d to %d hexadecimal digits, or an id as the dump spells it", minPrefix, most)
+	}
+	*v.to = append(*v.to, traceName{text, digits})
 	return nil
 }
