@@ -122,6 +122,7 @@ var jsonForms = []jsonForm{
 	{"baseType", '"', nil, "telemetry of Application Insights" + useOTLP},
 	{"operation_Id", 0, nil, "a row of Application Insights" + useOTLP},
 	{"tables", '[', nil, "an answer of Azure Monitor" + useOTLP},
+	{"operation_name finish_time_us start_time_us", 0, nil, "a row of ClickHouse's system.opentelemetry_span_log" + useOTLP},
 	{"attributes type", '{', nil, "an answer of Datadog's or Lightstep's API" + useOTLP},
 	{"displayName spanId", '{', nil, "a span of Google Cloud" + useOTLP},
 	{"local_endpoint trace_id", '{', nil, "a Zipkin span in the spelling of protobuf: fetch it with /api/v2/trace/<id>"},
