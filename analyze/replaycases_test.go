@@ -99,6 +99,19 @@ func TestReplayCut(t *testing.T) {
 	m := r.Replayed
 	want(t, "complete, failed, cut", []int{m.Complete, m.Failed, m.Cut}, []int{0, 1, 1})
 	want(t, "end", *m.LatencyFailed.P50.Point, ms(70))
+
+	// Half of them: of each of the 40 that call b a draw decides, of those it spares too; of the 5 that
+	// do not none does.
+	shapes := append(slices.Repeat([]string{chainShape(10, 60, 25)}, 40), slices.Repeat([]string{`
+R - 0 30 k=SERVER s=front
+A R 0 10 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+`}, 5)...)
+	_, r = replayed(t, worked(t, shapes...), "", ReplayOptions{Seed: 1, Changes: []Change{{Kind: Failing, Name: "b", Share: whole / 2}}})
+	m = r.Replayed
+	want(t, "all, drawn, ranges", []int{m.Complete + m.Failed, m.Drawn, m.Bounded}, []int{45, 40, 0})
+	if m.Failed < 8 || m.Failed > 32 || m.Cut != m.Failed { // of Bin(40, 1/2) all but 1 in 8000
+		t.Errorf("%d failed, %d cut, want about 20", m.Failed, m.Cut)
+	}
 }
 
 // TestReplayDonor: 2 chains whose B is cut at 100 by a fixed timeout, and 30
