@@ -299,6 +299,49 @@ b R 1 %v k=CLIENT s=front a=http.request.method=GET a=peer.service=b a=http.resp
 	}
 }
 
+// TestFindCause: of a request that failed at 100 the required call whose failure ended it is the first
+// to end among those after whose end none began. What was cut then or later is a consequence.
+func TestFindCause(t *testing.T) {
+	a := &Analysis{deps: []*depTable{{required: true}, {}}}
+	call := func(start, end float64, o Outcome) piece {
+		return piece{start: ms(start), length: ms(end - start), outcome: o}
+	}
+	optional := call(10, 50, Failure)
+	optional.dep = 1
+	for _, test := range []struct {
+		name   string
+		pieces []piece
+		cause  int32
+		after  []int // of pieces
+	}{
+		{"another began later", []piece{call(10, 50, Failure), call(50.1, 90, OutcomeOK)}, -1, nil},
+		{"the later one", []piece{call(10, 50, Failure), call(60, 90, Failure)}, 1, nil},
+		{"the first to end, first", []piece{call(10, 50, Failure), call(10, 60, Failure)}, 0, nil},
+		{"the first to end, second", []piece{call(10, 60, Failure), call(20, 55, Failure)}, 1, nil},
+		{"at once, the one that was not cancelled, first", []piece{call(10, 50, Failure), call(0, 50, CancelledCaller)}, 0, []int{1}},
+		{"at once, the one that was not cancelled, second", []piece{call(0, 50, CancelledCaller), call(10, 50, Failure)}, 1, []int{0}},
+		{"at once, both cancelled", []piece{call(0, 50, CancelledCaller), call(10, 50, CancelledCaller)}, 0, []int{1}},
+		{"cancelled before", []piece{call(0, 49, CancelledCaller), call(10, 50, Failure)}, 0, nil},
+		{"an optional call", []piece{optional}, -1, nil},
+		{"answers, and the loser of a race", []piece{call(10, 50, OutcomeOK), call(10, 50, NoData), call(10, 50, CancelledRace)}, -1, nil},
+		{"1 ms after the end", []piece{call(10, 101, ReadTimeout)}, 0, nil},
+		{"more than 1 ms after the end", []piece{call(10, 101.1, ReadTimeout)}, -1, nil},
+		{"consequences", []piece{call(10, 50, Failure), call(10, 50.2, CancelledCaller), call(10, 50.2, CancelledRace), call(10, 60, ReadTimeout),
+			call(10, 50.2, Failure), call(10, 60, OutcomeOK)}, 0, []int{1, 2, 3}},
+	} {
+		g := record{failed: true, duration: ms(100), cause: -1, pieces: test.pieces, predAt: make([]int32, len(test.pieces)+2)}
+		g.findCause(a)
+		var after []int
+		for i := range g.pieces {
+			if g.pieces[i].after {
+				after = append(after, i)
+			}
+		}
+		want(t, test.name+": cause", g.cause, test.cause)
+		want(t, test.name+": consequences", after, test.after)
+	}
+}
+
 // TestReplayOrderOfCuts: a failed at 30 and cut b short, which had begun before it. In sequence b is
 // cut after the same time (recorded cuts stay cut), a fails 29 later, and the request ends 2 after
 // that. As recorded, but with a twice as slow, it fails at 1 + 58.

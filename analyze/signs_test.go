@@ -382,6 +382,38 @@ c R 10 20 k=CLIENT s=web h=A a=rpc.request.metadata.grpc-timeout=2S a=peer.servi
 `), Options{Deadline: ms(100)})
 	want(t, "findings", findings(&a.Report), []string{"timeout-over-budget web R -> b: 1+0"})
 	want(t, "amount", a.Report.Findings[0].Examples[0].Amount, ms(1910))
+	// By the grain of the clock, 1 ms, it may exceed what is left.
+	for timeout, found := range map[int]int{80: 0, 90: 0, 91: 0, 92: 1} {
+		a := Run(worked(t, fmt.Sprintf("R - 0 30 k=SERVER s=web h=A\nc R 10 20 k=CLIENT s=web h=A a=rpc.request.metadata.grpc-timeout=%dm a=peer.service=b", timeout)), Options{Deadline: ms(100)})
+		want(t, fmt.Sprintf("findings, %d of 90 ms", timeout), len(a.Report.Findings), found)
+	}
+}
+
+// TestFalseTimeout: cut at 70, the callee went on until 80, and an answer takes 2 ms, as that of z shows:
+// (10 - 6) / 2. It would have been there at 82. With 20 ms reserved that is early enough until 102.
+func TestFalseTimeout(t *testing.T) {
+	const shape = `
+R - 0 75 k=SERVER s=web h=A
+z R 0 10 k=CLIENT s=web h=A a=http.request.method=GET a=http.response.status_code=200
+y z 2 8 k=SERVER s=b h=B
+a R 20 70 k=CLIENT s=web h=A a=http.request.method=GET st=DEADLINE
+s a 22 80 k=SERVER s=b h=B
+`
+	for _, test := range []struct {
+		deadline, amount float64
+		code             FindingCode
+	}{{200, 98, FalseTimeout}, {102, 0, FalseTimeout}, {101, 1, LateAnyway}} {
+		p := policy(t, fmt.Sprintf("deadlines: [{service: web, deadline: %vms, reserve: 20ms}]", test.deadline))
+		a := Run(worked(t, shape), Options{Policy: p})
+		i := slices.IndexFunc(a.Report.Findings, func(f Finding) bool { return f.Code == FalseTimeout || f.Code == LateAnyway })
+		if i < 0 {
+			t.Errorf("deadline %v: %v, want %s", test.deadline, findings(&a.Report), test.code)
+			continue
+		}
+		f := &a.Report.Findings[i]
+		want(t, "finding", f.Code, test.code)
+		want(t, "amount, callee there at", []time.Duration{f.Examples[0].Amount, *f.Examples[0].Detail.Callee}, []time.Duration{ms(test.amount), ms(82)})
+	}
 }
 
 // TestOpenPile: the shortest window of max(2 ms, 2 %) that holds most of the cuts, with 5 of them

@@ -166,6 +166,14 @@ func TestMetricsBounded(t *testing.T) {
 	}
 }
 
+// TestLabelValue: names that differ in bytes that are no UTF-8 stay apart, however short.
+func TestLabelValue(t *testing.T) {
+	a, b := labelValue("a\xff"), labelValue("a\xfe")
+	if a == b || !strings.HasPrefix(a, "a\uFFFD…") || !strings.HasPrefix(b, "a\uFFFD…") {
+		t.Errorf("%q and %q", a, b)
+	}
+}
+
 // TestMost: the greatest are kept; of rows that are as great as the last of them, the first.
 func TestMost(t *testing.T) {
 	for _, row := range []struct {
