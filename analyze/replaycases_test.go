@@ -773,6 +773,20 @@ A R 0 10 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.resp
 	}
 }
 
+// TestReplayBackOff: three attempts of 10 ms that fail, with waits of 0 to 8 and of 0 to 16 ms between
+// them. Of 200 requests the last to end has waited more than 16 (one in four does), and 24 at most.
+func TestReplayBackOff(t *testing.T) {
+	const shape = `
+R - 0 10 k=SERVER s=front
+A R 0 10 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=503 st=ERROR
+`
+	_, route := replayed(t, worked(t, slices.Repeat([]string{shape}, 200)...), "timeouts: fixed\ndependencies: [{callee: a, required: false, attempts: 3, retry: {base: 8ms}}]", ReplayOptions{})
+	want(t, "attempts", route.Replayed.Attempts, 600)
+	if p := *route.Replayed.Latency.P999.Point; p <= ms(30+16) || p > ms(30+24) {
+		t.Errorf("the slowest took %v, want more than 46 and at most 54 ms", p)
+	}
+}
+
 // TestTimeoutAnswerWeighted: weights that are known say how many calls there were,
 // and recorded attempts how long a worker is bound at the worst.
 func TestTimeoutAnswerWeighted(t *testing.T) {
