@@ -72,6 +72,7 @@ func TestReplayChain(t *testing.T) {
 	}{
 		{"shared deadline", 10, 105, 25, sharedDeadline, ms(160), Complete, 0},
 		{"shared deadline, late B", 48, 108, 30, sharedDeadline, ms(176), PartlyOK, 1},
+		{"shared deadline, A beyond its ceiling", 55, 60, 25, sharedDeadline, ms(50), Failed, 0},
 		{"fixed split", 10, 105, 25, fixedSplit, ms(110), Failed, 0}, // cut at 10 + 100, and no error tail was recorded
 		{"fixed split, fast", 10, 95, 25, fixedSplit, ms(150), Complete, 0},
 	} {
