@@ -315,6 +315,20 @@ func TestCompareShares(t *testing.T) {
 	}
 }
 
+// TestCompareDirection: of shares in time more is better, of late ones less. stock is slower by four.
+func TestCompareDirection(t *testing.T) {
+	fast, slow := newShop(17), newShop(18)
+	slow.slower = 4
+	few, many := fast.dump(0, 300), slow.dump(5000, 300)
+	for name, c := range map[Verdict]*Comparison{Worse: compared(t, few, many, ""), Better: compared(t, many, few, "")} {
+		for _, m := range []Measure{InTime, CompleteInTime, LateAnswers, LatencyP50, SlowerPairs} {
+			if d := differenceOf(t, c, "", m); d.Verdict != name {
+				t.Errorf("%s: %s, want %s", m, d.Verdict, name)
+			}
+		}
+	}
+}
+
 // TestCompareTime: categories are means of requests and sum to the total; the numbers
 // are those of the reports.
 func TestCompareTime(t *testing.T) {
@@ -362,6 +376,8 @@ func TestCompareWeights(t *testing.T) {
 	s.weight = "ot=th:c;rv:ffffffffffffff"
 	half.Traces = append(half.Traces, s.dump(8000, 200).Traces...)
 	c = compared(t, newShop(13).dump(0, 400), half, "")
+	want(t, "warnings where weights are of some, and of none", []bool{slices.Contains(c.Routes[0].Warnings, HidesChange),
+		slices.Contains(plain.Routes[0].Warnings, HidesChange)}, []bool{true, false})
 	for _, d := range c.Routes[0].Differences {
 		if d.Verdict != NotKnown || d.P != nil || d.After.Point != nil {
 			t.Errorf("weights of some: %s is %v, p %v, after %v", d.Measure, d.Verdict, d.P, d.After.Point)

@@ -134,7 +134,9 @@ func (b *bitset) holds(c *bitset) bool {
 
 // extend adds the donor's wanted calls to a copy of the record. They wait for what
 // they waited for in the donor, as far as it is here. With end the request ends as
-// the donor did, else when it would have and the new calls have ended too.
+// the donor did, else when it would have and the new calls have ended too. What is new
+// begins, and the request ends, when it would have beside what was recorded here: the times
+// of the donor are of another request.
 func (g *record) extend(donor *record, want func(int32) bool, end bool) *record {
 	e := g.clone()
 	e.skipped, e.rest, e.inserted = nil, nil, nil
@@ -175,7 +177,9 @@ func (g *record) extend(donor *record, want func(int32) bool, end bool) *record 
 			continue
 		}
 		q.donated = true
-		e.preds = append(e.preds, waits(i)...)
+		before := waits(i)
+		q.start = e.latest(before) + q.gap
+		e.preds = append(e.preds, before...)
 		e.predAt = append(e.predAt, int32(len(e.preds)))
 		place[q.node] = int32(len(e.pieces))
 		if !end && endsOf[int32(i)] {
@@ -189,7 +193,16 @@ func (g *record) extend(donor *record, want func(int32) bool, end bool) *record 
 	}
 	e.preds = append(e.preds, ends...)
 	e.predAt = append(e.predAt, int32(len(e.preds)))
+	e.duration = e.latest(ends) + e.gap
 	return e
+}
+
+// latest is the latest recorded end of pieces; 0: there are none.
+func (g *record) latest(list []int32) (end time.Duration) {
+	for _, i := range list {
+		end = max(end, g.pieces[i].end())
+	}
+	return end
 }
 
 // An Arrangement is the order in which a request makes its calls.

@@ -43,6 +43,28 @@ func TestCausesAsRecorded(t *testing.T) {
 			web + "a R 0.1 21.6" + get + "a=server.address=b a=url.path=/a a=http.response.status_code=503 st=ERROR\n" +
 				call("b", .4, 21.8, "/b") + call("c", .9, 21.7, "/c"),
 			"error, cancelled-caller, cancelled-caller"},
+		{"errgroup, beside longer calls that began before", "otelhttp", "status 503",
+			web + "c R 0 300" + get + "a=server.address=c a=http.response.status_code=200\nd R 0 301" + get + "a=server.address=d a=http.response.status_code=200\n" +
+				call("a", .1, 60.9, "/a") + "e R 5 60.8" + get + "a=server.address=e a=http.response.status_code=503 st=ERROR\n",
+			"ok, ok, cancelled-caller, error"},
+		{"errgroup: the span of the part that failed ends after that of the part it cancels", "otelhttp", "status 503",
+			web + call("a", .1, 60.9, "/a") + "e R 5 61.5" + get + "a=server.address=e a=http.response.status_code=503 st=ERROR\n",
+			"cancelled-caller, error"},
+		{"another part failed 1.1 ms before, or after", "otelhttp", "no token",
+			web + "e R 5 59.8" + get + "a=server.address=e a=http.response.status_code=503 st=ERROR\n" + call("a", 10, 60.9, "/a") +
+				"f R 20 62.1" + get + "a=server.address=f a=http.response.status_code=503 st=ERROR\n",
+			"error, error, error"},
+		{"the part that failed was over before this one began", "otelhttp", "no token",
+			web + "e R 5 60" + get + "a=server.address=e a=http.response.status_code=503 st=ERROR\n" + call("a", 60, 60.9, "/a"),
+			"error, error"},
+		{"calls that say how they ended are not asked", "otelhttp", "no token",
+			web + call("a", .1, 60.9, "/a") + "b R 100 120" + get + "a=server.address=c a=http.response.status_code=200\nt b 101 119 k=SERVER s=c\n" +
+				"e R 130 150" + get + "a=server.address=c a=http.response.status_code=503 st=ERROR\nu e 131 149 k=SERVER s=c\n",
+			"error, ok, error"},
+		{"own work beside it ended as it did", "otelhttp", "no token",
+			web + call("a", .1, 60.9, "/a") + "o R 5 60.8 s=web\n", "error"},
+		{"what its own service still did is no callee", "otelhttp", "broken answer",
+			web + call("a", .1, 60.9, "/a") + "s a 0.2 60.8 s=web\n", "error"},
 		{"context.WithCancelCause: the callee was at work until it was left", "otelhttp", "enough",
 			web + call("a", .1, 60.9, "/a") + "s a 0.2 60.7" + served, "cancelled-caller"},
 		{"context.WithTimeoutCause at the deadline that the request records", "otelhttp", "budget spent",

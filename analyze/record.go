@@ -278,23 +278,30 @@ func (g *record) of(i int) []int32 {
 }
 
 // findCause looks for the required call whose failure ended a failed request: the
-// first to end among those after whose end no call began.
+// first to end among those after whose end no call began. Of those that ended at once
+// it is one that its caller did not cancel, as that is a consequence.
 func (g *record) findCause(a *Analysis) {
 	if !g.failed {
 		return
 	}
 	last := time.Duration(0)
 	for i := range g.pieces {
-		last = max(last, g.pieces[i].start)
+		if p := &g.pieces[i]; !p.aside { // it may begin when all is over
+			last = max(last, p.start)
+		}
 	}
 	for i := range g.pieces {
 		p := &g.pieces[i]
 		if p.aside || p.outcome.Answered() || p.outcome == CancelledRace || !a.deps[p.dep].required || p.end() < last || p.end() > g.duration+time.Millisecond {
 			continue
 		}
-		if g.cause < 0 || p.end() < g.pieces[g.cause].end() {
-			g.cause = int32(i)
+		if g.cause >= 0 {
+			c := &g.pieces[g.cause]
+			if p.end() > c.end() || p.end() == c.end() && (c.outcome != CancelledCaller || p.outcome == CancelledCaller) {
+				continue
+			}
 		}
+		g.cause = int32(i)
 	}
 	if g.cause < 0 {
 		return

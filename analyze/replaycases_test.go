@@ -72,6 +72,7 @@ func TestReplayChain(t *testing.T) {
 	}{
 		{"shared deadline", 10, 105, 25, sharedDeadline, ms(160), Complete, 0},
 		{"shared deadline, late B", 48, 108, 30, sharedDeadline, ms(176), PartlyOK, 1},
+		{"shared deadline, A beyond its ceiling", 55, 60, 25, sharedDeadline, ms(50), Failed, 0},
 		{"fixed split", 10, 105, 25, fixedSplit, ms(110), Failed, 0}, // cut at 10 + 100, and no error tail was recorded
 		{"fixed split, fast", 10, 95, 25, fixedSplit, ms(150), Complete, 0},
 	} {
@@ -83,6 +84,8 @@ func TestReplayChain(t *testing.T) {
 				latency = m.LatencyFailed
 			}
 			want(t, "end", *latency.P50.Point, row.end)
+			// Whatever is drawn of one request is that request.
+			want(t, "interval", []time.Duration{*latency.P50.Low, *latency.P50.High}, []time.Duration{row.end, row.end})
 			want(t, "complete, partial, failed", counts, map[Ended][]int{Complete: {1, 0, 0}, PartlyOK: {0, 1, 0}, Failed: {0, 0, 1}}[row.ended])
 			want(t, "skipped", m.Skipped, row.skipped)
 			want(t, "ranges", []int{m.Drawn, m.Bounded}, []int{0, 0})
@@ -97,6 +100,19 @@ func TestReplayCut(t *testing.T) {
 	m := r.Replayed
 	want(t, "complete, failed, cut", []int{m.Complete, m.Failed, m.Cut}, []int{0, 1, 1})
 	want(t, "end", *m.LatencyFailed.P50.Point, ms(70))
+
+	// Half of them: of each of the 40 that call b a draw decides, of those it spares too; of the 5 that
+	// do not none does.
+	shapes := append(slices.Repeat([]string{chainShape(10, 60, 25)}, 40), slices.Repeat([]string{`
+R - 0 30 k=SERVER s=front
+A R 0 10 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+`}, 5)...)
+	_, r = replayed(t, worked(t, shapes...), "", ReplayOptions{Seed: 1, Changes: []Change{{Kind: Failing, Name: "b", Share: whole / 2}}})
+	m = r.Replayed
+	want(t, "all, drawn, ranges", []int{m.Complete + m.Failed, m.Drawn, m.Bounded}, []int{45, 40, 0})
+	if m.Failed < 8 || m.Failed > 32 || m.Cut != m.Failed { // of Bin(40, 1/2) all but 1 in 8000
+		t.Errorf("%d failed, %d cut, want about 20", m.Failed, m.Cut)
+	}
 }
 
 // TestReplayDonor: 2 chains whose B is cut at 100 by a fixed timeout, and 30
@@ -131,6 +147,217 @@ B R 10 110 k=CLIENT s=front a=http.request.method=GET a=peer.service=b a=error.t
 	// 33 calls in 33 requests; sampling is not known: per 100 requests a second.
 	if got := r.Timeout.WorkersAll; !r.Timeout.Per100 || math.Abs(got-200) > 1e-9 {
 		t.Errorf("workers if b answers no more: %v, want 200 for every 100 requests a second", got)
+	}
+
+	// All at once, C of the donor too: 105, and 20 of own work.
+	_, route = replayed(t, worked(t, shapes...), "", ReplayOptions{Seed: 3, Order: Parallel, Changes: []Change{{Kind: Timeout, Name: "b", Timeout: ms(2000)}}})
+	want(t, "all at once: complete", route.Replayed.Complete, 33)
+	want(t, "all at once: of all 33, the slowest three", []time.Duration{*route.Replayed.Latency.P95.Point, *route.Replayed.Latency.P999.Point}, []time.Duration{ms(125), ms(125)})
+}
+
+// TestReplayOfSkipped: the second chain of seeds.md, section 1, with B twice as fast. A takes 48
+// and B 54, so that there is time for what was skipped at 156: a donor tells how long it takes.
+// The donors take A 10, B 60, C 25, and so on: their own start does not count.
+func TestReplayOfSkipped(t *testing.T) {
+	const call = "%s R %v %v k=CLIENT s=front a=http.request.method=GET a=peer.service=%[1]s a=http.response.status_code=200\n"
+	request := func(end float64, calls ...any) string {
+		text := fmt.Sprintf("\nR - 0 %v k=SERVER s=front\n", end)
+		for i := 0; i < len(calls); i += 3 {
+			text += fmt.Sprintf(call, calls[i:i+3]...)
+		}
+		return text
+	}
+	const optionalD = "- {callee: d, minimum: 25ms, ceiling: 60ms, required: false}\n"
+	late := request(176, "a", 0, 48, "b", 48, 156)
+	for _, row := range []struct {
+		name   string
+		usual  string
+		donors []string // of which one is taken
+		late   string
+		policy string
+		order  Arrangement
+		end    float64
+	}{
+		{name: "one call", usual: chainShape(10, 60, 25), late: late, policy: sharedDeadline,
+			end: 48 + 54 + 25 + 20},
+		// The donors do 3 of own work between B and C, which then comes after the calls.
+		{name: "one call, all at once", usual: request(118, "a", 0, 10, "b", 10, 70, "c", 73, 98), late: late, policy: sharedDeadline, order: Parallel,
+			end: 54 + 3 + 20},
+		{name: "two calls, the second after the first", late: late, policy: sharedDeadline + optionalD,
+			usual: request(145, "a", 0, 10, "b", 10, 70, "c", 70, 95, "d", 95, 125),
+			end:   48 + 54 + 25 + 30 + 20},
+		// What the donors did between, and the late request did not, gives way to what it waited
+		// for: B. They are those that call X beside A; only they call E, too fast to be skipped.
+		{name: "after a call that is not there", usual: chainShape(10, 60, 20), policy: sharedDeadline,
+			donors: slices.Repeat([]string{request(117, "a", 0, 10, "x", 0, 5, "b", 10, 70, "e", 70, 72, "c", 72, 97)}, 3),
+			late:   request(176, "a", 0, 48, "x", 0, 5, "b", 48, 156),
+			end:    48 + 54 + 25 + 20},
+		// Whose C failed is no donor.
+		{name: "donors that were answered", policy: sharedDeadline, donors: []string{chainShape(10, 60, 25)}, late: late,
+			usual: strings.Replace(chainShape(10, 60, 20), "=c a=http.response.status_code=200", "=c a=http.response.status_code=503 st=ERROR", 1),
+			end:   48 + 54 + 25 + 20},
+	} {
+		shapes := append(slices.Repeat([]string{row.usual}, 30), row.donors...)
+		for seed := range uint64(5) {
+			_, route := replayed(t, worked(t, append(shapes, row.late)...), row.policy,
+				ReplayOptions{Seed: seed, Order: row.order, Changes: []Change{{Kind: Faster, Name: "b", Factor: 2}}})
+			want(t, row.name+": skipped before", route.Observed.Skipped > 0, true)
+			m := &route.Replayed
+			want(t, row.name+": partial, skipped, drawn, ranges", []int{m.Partial - route.Observed.Partial, m.Skipped, m.Drawn, m.Bounded}, []int{-1, 0, 1, 0})
+			want(t, row.name+": the slowest", *m.Latency.P999.Point, ms(row.end))
+		}
+	}
+}
+
+// TestReplayDonorsThatFit: as in TestReplayDonor. Of those that are whole one has a C of 25, with which
+// the two whose B is cut take 10 + 105 + 25 + 20; the others, whose C takes 15, are no donors.
+func TestReplayDonorsThatFit(t *testing.T) {
+	const (
+		failing = `
+R - 0 115 k=SERVER s=front st=ERROR
+A R 0 10 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+B R 10 110 k=CLIENT s=front a=http.request.method=GET a=peer.service=b a=error.type=timeout st=ERROR
+`
+		another = "Y R 10 30 k=CLIENT s=front a=http.request.method=GET a=peer.service=y a=http.response.status_code=200\n"
+		left    = "X R 170 190 k=CLIENT s=front a=http.request.method=GET a=peer.service=x a=http.response.status_code=503 st=ERROR\n"
+	)
+	for _, row := range []struct{ name, other, failing, whole string }{
+		{"a call failed that is here", strings.Replace(chainShape(10, 60, 15), "=a a=http.response.status_code=200", "=a a=http.response.status_code=503 st=ERROR", 1),
+			failing, chainShape(10, 105, 25)},
+		{"a call that is not here began before B ended", chainShape(10, 60, 15) + another, failing, chainShape(10, 105, 25)},
+		{"a call after the end may fail", chainShape(10, 60, 25) + left, failing + left, chainShape(10, 105, 25) + left},
+	} {
+		shapes := append(slices.Repeat([]string{row.other}, 30), row.whole, row.failing, row.failing)
+		_, route := replayed(t, worked(t, shapes...), "", ReplayOptions{Changes: []Change{{Kind: Timeout, Name: "b", Timeout: ms(2000)}}})
+		m := &route.Replayed
+		want(t, row.name+": saved, drawn, ranges", []int{route.Saved.Worst, m.Drawn, m.Bounded}, []int{2, 2, 0})
+		want(t, row.name+": the slowest three of 33", *m.Latency.P95.Point, ms(160))
+	}
+}
+
+// TestReplayDrawsDonors: which donor is taken depends on the seed. C of the donors takes 25 or
+// 45, as in TestReplayOfSkipped after 48 + 54, and before 20.
+func TestReplayDrawsDonors(t *testing.T) {
+	shapes := append(slices.Repeat([]string{chainShape(10, 60, 25), chainShape(10, 60, 45)}, 15), `
+R - 0 176 k=SERVER s=front
+A R 0 48 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+B R 48 156 k=CLIENT s=front a=http.request.method=GET a=peer.service=b a=http.response.status_code=200
+`)
+	ends := map[time.Duration]bool{}
+	for seed := range uint64(20) {
+		_, route := replayed(t, worked(t, shapes...), sharedDeadline,
+			ReplayOptions{Seed: seed, Changes: []Change{{Kind: Faster, Name: "b", Factor: 2}}})
+		ends[*route.Replayed.Latency.P999.Point] = true
+	}
+	want(t, "ends", ends, map[time.Duration]bool{ms(147): true, ms(167): true})
+}
+
+// TestReplayOrderUnderPolicy: a 0 … A, b 1 … B, then 20 ms of own work, under the shared deadline of
+// 100 ms. Arranged anew a call reserves what then comes after it: one after the other, a
+// leaves time for the minimum of b, 30. A call that nobody waited for stays where it was, and counts
+// for nothing.
+func TestReplayOrderUnderPolicy(t *testing.T) {
+	const rules = `
+deadlines: [{deadline: 100ms, reserve: 20ms}]
+dependencies:
+- {callee: a, minimum: 10ms, ceiling: 90ms}
+- {callee: b, minimum: 30ms, ceiling: 90ms, required: %v}
+- {callee: x, minimum: 40ms, ceiling: 90ms}
+`
+	const aside = "x R 0 150 k=CLIENT s=front a=http.request.method=GET a=peer.service=x a=http.response.status_code=200\n"
+	for _, row := range []struct {
+		name     string
+		a, b     float64
+		beside   string
+		order    Arrangement
+		optional bool
+		end      float64
+		ended    Ended
+	}{
+		{name: "in sequence, a needs more than 100 - 20 - 30", a: 60, b: 71, order: Sequential, end: 50, ended: Failed},
+		{name: "in sequence, to the last", a: 50, b: 31, order: Sequential, end: 50 + 30 + 20, ended: Complete},
+		{name: "in sequence, beside a call of no account", a: 50, b: 31, beside: aside, order: Sequential, end: 50 + 30 + 20, ended: Complete},
+		{name: "in sequence, b needs more than 100 - 50 - 20", a: 50, b: 32, order: Sequential, end: 50 + 30, ended: Failed},
+		{name: "in sequence, nothing is kept for an optional b", a: 60, b: 71, order: Sequential, optional: true, end: 60 + 20, ended: PartlyOK},
+		{name: "side by side, a has 100 - 20", a: 60, b: 71, order: Parallel, end: 70 + 20, ended: Complete},
+	} {
+		shape := fmt.Sprintf(`
+R - 0 %v k=SERVER s=front
+a R 0 %v k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=200
+b R 1 %v k=CLIENT s=front a=http.request.method=GET a=peer.service=b a=http.response.status_code=200
+`, max(row.a, row.b)+20, row.a, row.b) + row.beside
+		_, route := replayed(t, worked(t, shape), fmt.Sprintf(rules, !row.optional), ReplayOptions{Order: row.order})
+		m := &route.Replayed
+		latency := &m.Latency
+		if row.ended == Failed {
+			latency = &m.LatencyFailed
+		}
+		want(t, row.name+": complete, partial, failed", []int{m.Complete, m.Partial, m.Failed},
+			map[Ended][]int{Complete: {1, 0, 0}, PartlyOK: {0, 1, 0}, Failed: {0, 0, 1}}[row.ended])
+		if latency.P50.Point != nil {
+			want(t, row.name+": took", *latency.P50.Point, ms(row.end))
+		}
+	}
+}
+
+// TestFindCause: of a request that failed at 100 the required call whose failure ended it is the first
+// to end among those after whose end none began. What was cut then or later is a consequence.
+func TestFindCause(t *testing.T) {
+	a := &Analysis{deps: []*depTable{{required: true}, {}}}
+	call := func(start, end float64, o Outcome) piece {
+		return piece{start: ms(start), length: ms(end - start), outcome: o}
+	}
+	optional := call(10, 50, Failure)
+	optional.dep = 1
+	for _, test := range []struct {
+		name   string
+		pieces []piece
+		cause  int32
+		after  []int // of pieces
+	}{
+		{"another began later", []piece{call(10, 50, Failure), call(50.1, 90, OutcomeOK)}, -1, nil},
+		{"the later one", []piece{call(10, 50, Failure), call(60, 90, Failure)}, 1, nil},
+		{"the first to end, first", []piece{call(10, 50, Failure), call(10, 60, Failure)}, 0, nil},
+		{"the first to end, second", []piece{call(10, 60, Failure), call(20, 55, Failure)}, 1, nil},
+		{"at once, the one that was not cancelled, first", []piece{call(10, 50, Failure), call(0, 50, CancelledCaller)}, 0, []int{1}},
+		{"at once, the one that was not cancelled, second", []piece{call(0, 50, CancelledCaller), call(10, 50, Failure)}, 1, []int{0}},
+		{"at once, both cancelled", []piece{call(0, 50, CancelledCaller), call(10, 50, CancelledCaller)}, 0, []int{1}},
+		{"cancelled before", []piece{call(0, 49, CancelledCaller), call(10, 50, Failure)}, 0, nil},
+		{"an optional call", []piece{optional}, -1, nil},
+		{"answers, and the loser of a race", []piece{call(10, 50, OutcomeOK), call(10, 50, NoData), call(10, 50, CancelledRace)}, -1, nil},
+		{"1 ms after the end", []piece{call(10, 101, ReadTimeout)}, 0, nil},
+		{"more than 1 ms after the end", []piece{call(10, 101.1, ReadTimeout)}, -1, nil},
+		{"consequences", []piece{call(10, 50, Failure), call(10, 50.2, CancelledCaller), call(10, 50.2, CancelledRace), call(10, 60, ReadTimeout),
+			call(10, 50.2, Failure), call(10, 60, OutcomeOK)}, 0, []int{1, 2, 3}},
+	} {
+		g := record{failed: true, duration: ms(100), cause: -1, pieces: test.pieces, predAt: make([]int32, len(test.pieces)+2)}
+		g.findCause(a)
+		var after []int
+		for i := range g.pieces {
+			if g.pieces[i].after {
+				after = append(after, i)
+			}
+		}
+		want(t, test.name+": cause", g.cause, test.cause)
+		want(t, test.name+": consequences", after, test.after)
+	}
+}
+
+// TestReplayOrderOfCuts: a failed at 30 and cut b short, which had begun before it. In sequence b is
+// cut after the same time (recorded cuts stay cut), a fails 29 later, and the request ends 2 after
+// that. As recorded, but with a twice as slow, it fails at 1 + 58.
+func TestReplayOrderOfCuts(t *testing.T) {
+	for _, b := range []float64{30, 30.5} { // a clock may count whole milliseconds
+		dump := worked(t, fmt.Sprintf(`
+R - 0 32 k=SERVER s=front st=ERROR
+b R 0 %v k=CLIENT s=front a=http.request.method=GET a=peer.service=b st=CANCELLED
+a R 1 30 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=503 st=ERROR
+`, b))
+		_, route := replayed(t, dump, "", ReplayOptions{Order: Sequential})
+		want(t, "failed", route.Replayed.Failed, 1)
+		want(t, "took", *route.Replayed.LatencyFailed.P50.Point, ms(b+29+2))
+		_, route = replayed(t, dump, "", ReplayOptions{Changes: []Change{{Kind: Slower, Name: "a", Factor: 2}}})
+		want(t, "took with a slower", *route.Replayed.LatencyFailed.P50.Point, ms(59+2))
 	}
 }
 
@@ -377,6 +604,12 @@ b R %[2]v %v k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.
 		saved = append(saved, e.SavedBy)
 	}
 	want(t, "saved by", saved, [][]string{{"a GET"}, {"own work"}})
+	// Both calls together: 2 x 60 and 2 x 20 ms.
+	for i, row := range []struct{ path, own float64 }{{120, 10}, {40, 70}} {
+		e := a.Report.Findings[slices.IndexFunc(a.Report.Findings, func(f Finding) bool { return f.Code == RequestLate })].Examples[i]
+		want(t, "path", e.Path, []PathShare{{Callee: "a", Operation: "GET", Path: ms(row.path)}})
+		want(t, "own", e.Own, ms(row.own))
+	}
 }
 
 // TestSlackIsExact: a call that is longer by its slack leaves the end of its request
@@ -538,6 +771,20 @@ A R 0 10 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.resp
 		}
 		_, route := replayed(t, worked(t, shape), rules+"}]", ReplayOptions{})
 		want(t, row.on+" after "+row.code, route.Replayed.Attempts, row.want)
+	}
+}
+
+// TestReplayBackOff: three attempts of 10 ms that fail, with waits of 0 to 8 and of 0 to 16 ms between
+// them. Of 200 requests the last to end has waited more than 16 (one in four does), and 24 at most.
+func TestReplayBackOff(t *testing.T) {
+	const shape = `
+R - 0 10 k=SERVER s=front
+A R 0 10 k=CLIENT s=front a=http.request.method=GET a=peer.service=a a=http.response.status_code=503 st=ERROR
+`
+	_, route := replayed(t, worked(t, slices.Repeat([]string{shape}, 200)...), "timeouts: fixed\ndependencies: [{callee: a, required: false, attempts: 3, retry: {base: 8ms}}]", ReplayOptions{})
+	want(t, "attempts", route.Replayed.Attempts, 600)
+	if p := *route.Replayed.Latency.P999.Point; p <= ms(30+16) || p > ms(30+24) {
+		t.Errorf("the slowest took %v, want more than 46 and at most 54 ms", p)
 	}
 }
 

@@ -382,6 +382,129 @@ c R 10 20 k=CLIENT s=web h=A a=rpc.request.metadata.grpc-timeout=2S a=peer.servi
 `), Options{Deadline: ms(100)})
 	want(t, "findings", findings(&a.Report), []string{"timeout-over-budget web R -> b: 1+0"})
 	want(t, "amount", a.Report.Findings[0].Examples[0].Amount, ms(1910))
+	// By the grain of the clock, 1 ms, it may exceed what is left.
+	for timeout, found := range map[int]int{80: 0, 90: 0, 91: 0, 92: 1} {
+		a := Run(worked(t, fmt.Sprintf("R - 0 30 k=SERVER s=web h=A\nc R 10 20 k=CLIENT s=web h=A a=rpc.request.metadata.grpc-timeout=%dm a=peer.service=b", timeout)), Options{Deadline: ms(100)})
+		want(t, fmt.Sprintf("findings, %d of 90 ms", timeout), len(a.Report.Findings), found)
+	}
+}
+
+// TestFalseTimeout: cut at 70, the callee went on until 80, and an answer takes 2 ms, as that of z shows:
+// (10 - 6) / 2. It would have been there at 82. With 20 ms reserved that is early enough until 102.
+func TestFalseTimeout(t *testing.T) {
+	const shape = `
+R - 0 75 k=SERVER s=web h=A
+z R 0 10 k=CLIENT s=web h=A a=http.request.method=GET a=http.response.status_code=200
+y z 2 8 k=SERVER s=b h=B
+a R 20 70 k=CLIENT s=web h=A a=http.request.method=GET st=DEADLINE
+s a 22 80 k=SERVER s=b h=B
+`
+	for _, test := range []struct {
+		deadline, amount float64
+		code             FindingCode
+	}{{200, 98, FalseTimeout}, {102, 0, FalseTimeout}, {101, 1, LateAnyway}} {
+		p := policy(t, fmt.Sprintf("deadlines: [{service: web, deadline: %vms, reserve: 20ms}]", test.deadline))
+		a := Run(worked(t, shape), Options{Policy: p})
+		i := slices.IndexFunc(a.Report.Findings, func(f Finding) bool { return f.Code == FalseTimeout || f.Code == LateAnyway })
+		if i < 0 {
+			t.Errorf("deadline %v: %v, want %s", test.deadline, findings(&a.Report), test.code)
+			continue
+		}
+		f := &a.Report.Findings[i]
+		want(t, "finding", f.Code, test.code)
+		want(t, "amount, callee there at", []time.Duration{f.Examples[0].Amount, *f.Examples[0].Detail.Callee}, []time.Duration{ms(test.amount), ms(82)})
+	}
+}
+
+// TestOpenPile: the shortest window of max(2 ms, 2 %) that holds most of the cuts, with 5 of them
+// and 60 % of all at least.
+func TestOpenPile(t *testing.T) {
+	for _, test := range []struct {
+		name             string
+		cuts             []float64 // ms
+		low, high, value float64   // 0: no pile
+	}{
+		{"2 ms, both ends in it", []float64{100, 100.5, 101, 101.5, 102}, 100, 102, 101},
+		{"2.1 ms", []float64{100, 100.5, 101, 102, 102.1}, 0, 0, 0},
+		{"2 % of 1 s", []float64{1000, 1005, 1009, 1015, 1020}, 1000, 1020, 1009},
+		{"more than 2 % of 1 s", []float64{1000, 1005, 1009, 1015, 1020.1}, 0, 0, 0},
+		{"6 of 10", []float64{100, 100, 100, 100, 100, 100, 300, 400, 500, 600}, 100, 100, 100},
+		{"6 of 11", []float64{50, 100, 100, 100, 100, 100, 100, 300, 400, 500, 600}, 0, 0, 0},
+		{"5, and nearer ones below", []float64{50, 51, 52, 100, 101, 101, 101, 102}, 100, 102, 101},
+		{"4", []float64{100, 100, 100, 100}, 0, 0, 0},
+		{"the second of two is shorter", []float64{100, 101, 101.2, 101.4, 101.6, 102.5}, 101, 102.5, 101.4},
+		{"the first of two is shorter", []float64{100, 101, 101.2, 101.4, 101.5, 102.6}, 100, 101.5, 101.2},
+		{"the later holds more", []float64{100, 101, 101.2, 101.4, 101.6, 102.5, 102.9}, 101, 102.9, 101.4},
+		{"the middle one of 5", []float64{100, 100, 101, 101, 101}, 100, 101, 101},
+		{"the lower of the middle ones of 6", []float64{100, 100, 100, 101, 101, 101}, 100, 101, 100},
+	} {
+		var d depTable
+		for _, c := range test.cuts {
+			d.cuts.Add(ms(c))
+		}
+		p := d.openPile()
+		if (p != nil) != (test.low > 0) {
+			t.Errorf("%s: pile %+v, want one: %t", test.name, p, test.low > 0)
+		} else if p != nil {
+			want(t, test.name, []time.Duration{p.low, p.high, p.value}, []time.Duration{ms(test.low), ms(test.high), ms(test.value)})
+		}
+	}
+}
+
+// TestFixedTimeout: a pile is a fixed timeout if it is of 5 attempts in 3 requests, at most 1 % of
+// the answers are longer, and starts or distances from the deadline spread over more than
+// 3 windows, here of 2 ms.
+func TestFixedTimeout(t *testing.T) {
+	cut := func(budget int, times ...float64) string { // start, length, start, length, …
+		s := "R - 0 900 k=SERVER s=web"
+		if budget > 0 {
+			s += fmt.Sprintf(" a=http.request.header.x-budget-ms=%d", budget)
+		}
+		for i := 0; i < len(times); i += 2 {
+			s += fmt.Sprintf("\na%d R %v %v%sa=peer.service=b st=DEADLINE", i, times[i], times[i]+times[i+1], get)
+		}
+		return s
+	}
+	each := func(length float64, starts ...float64) (list []string) {
+		for _, s := range starts {
+			list = append(list, cut(0, s, length))
+		}
+		return list
+	}
+	answers := func(n int, took float64) []string {
+		return slices.Repeat([]string{fmt.Sprintf("R - 0 400 k=SERVER s=web\na R 0 %v%sa=peer.service=b a=http.response.status_code=200", took, get)}, n)
+	}
+	spread := each(100, 0, 2, 4, 5, 6.1)
+	for _, test := range []struct {
+		name    string
+		shapes  []string
+		fixed   int // findings
+		value   float64
+		unclear bool
+	}{
+		{"starts over 6.1 ms", spread, 5, 100, false},
+		{"starts over 6 ms", each(100, 0, 2, 4, 5, 6), 0, 0, true},
+		{"4 attempts", each(100, 0, 4, 8, 12), 0, 0, false},
+		{"2 requests", []string{cut(0, 0, 100, 110, 100, 220, 100), cut(0, 5, 100, 115, 100, 225, 100)}, 0, 0, false},
+		{"3 requests", []string{cut(0, 0, 100, 110, 100), cut(0, 5, 100, 115, 100), cut(0, 7, 100)}, 5, 100, false},
+		{"and one that took longer", append(each(140, 3), spread...), 5, 100, false},
+		{"1 % of the answers are longer", slices.Concat(spread, answers(99, 20), answers(1, 150)), 5, 100, false},
+		{"1 of 99 answers is longer", slices.Concat(spread, answers(98, 20), answers(1, 150)), 0, 0, false},
+		{"answers as long", slices.Concat(spread, answers(9, 100)), 5, 100, false},
+		{"distances from the deadline over 6 ms", []string{cut(200, 10, 100), cut(201, 10, 100), cut(202, 10, 100), cut(205, 10, 100), cut(206, 10, 100)}, 0, 0, true},
+		{"distances from the deadline over 7 ms", []string{cut(200, 10, 100), cut(201, 10, 100), cut(202, 10, 100), cut(205, 10, 100), cut(207, 10, 100)}, 5, 100, false},
+	} {
+		a := Run(worked(t, test.shapes...), Options{})
+		fixed, value := 0, time.Duration(0)
+		for _, f := range a.Report.Findings {
+			if f.Code == FixedTimeout {
+				fixed, value = fixed+f.Count, *f.Examples[0].Detail.Timeout
+			}
+		}
+		want(t, test.name+": fixed", fixed, test.fixed)
+		want(t, test.name+": value", value, ms(test.value))
+		want(t, test.name+": cannot tell", slices.Contains(a.Report.Dependencies[0].Warnings, TimeoutUnclear), test.unclear)
+	}
 }
 
 func TestDeadlineLost(t *testing.T) {

@@ -234,6 +234,14 @@ dependencies:
 	want(t, "longest", p.Longest, []int{0, 2})
 	want(t, "reserve of a", p.Calls[0].Reserve, ms(10+4+20))
 	want(t, "start of c", p.Calls[2].Start, ms(69))
+	// c begins at least 4 ms after a and, as recorded, 39 - 25 = 14 ms after b. With 60 for b it is 5 +
+	// 60 + 14 + 40 + 10; with 30 or 80 for a 5 + 50 + 14 + 40 + 10 and 5 + 80 + 4 + 40 + 10.
+	for _, row := range []struct {
+		call          int
+		budget, worst float64
+	}{{1, 60, 129}, {2, 80, 159}, {0, 30, 119}, {0, 80, 139}} {
+		want(t, fmt.Sprintf("worst case with %v ms for call %d", row.budget, row.call), p.WorstWith(row.call, ms(row.budget)), ms(row.worst))
+	}
 }
 
 func TestPlanNeverExceedsTotal(t *testing.T) {

@@ -107,6 +107,22 @@ c R 75 90`+get+`a=peer.service=b a=http.response.status_code=200 a=http.resend_c
 	want(t, "p50", *d.Latency.P50.Point, ms(15))
 }
 
+func TestFindingsOfACall(t *testing.T) {
+	// The second and the third try of b begin after the deadline of 100 ms; a is beside them.
+	d := worked(t, `
+R - 0 200 k=SERVER s=web
+a R 0 20`+get+`a=peer.service=a a=http.response.status_code=200
+b R 20 60`+get+`a=peer.service=b a=http.response.status_code=503 st=ERROR
+c R 110 140`+get+`a=peer.service=b a=http.response.status_code=503 st=ERROR a=http.request.resend_count=1
+d R 150 190`+get+`a=peer.service=b a=http.response.status_code=200 a=http.request.resend_count=2
+`)
+	got := map[string][]FindingCode{}
+	for _, c := range Run(d, Options{Deadline: ms(100)}).Views(d.Traces[0])[0].Calls {
+		got[c.Callee] = c.Findings
+	}
+	want(t, "findings", got, map[string][]FindingCode{"a": {}, "b": {RetryPastDeadline}})
+}
+
 func TestHedgeOfOneCall(t *testing.T) {
 	// The first copy lost 1 ms after the second had answered: 5 ms own, 35 ms
 	// reading from the first, 37 ms of the winning hedge, 3 ms own.
@@ -289,13 +305,18 @@ func TestHowRequestsEnd(t *testing.T) {
 // TestTimedOutIsLate: what timed out is late only where it ended more than max(5 ms, 5 %)
 // after its deadline.
 func TestTimedOutIsLate(t *testing.T) {
+	const timedOut, failed, answered = "st=DEADLINE", "st=ERROR", ""
 	for _, test := range []struct {
+		how           string
 		deadline, end float64
 		want          bool
-	}{{200, 210, false}, {200, 211, true}, {40, 45, false}, {40, 46, true}} {
-		a := Run(worked(t, fmt.Sprintf("R - 0 %v k=SERVER s=web st=DEADLINE", test.end)), Options{Deadline: ms(test.deadline)})
+	}{
+		{timedOut, 200, 210, false}, {timedOut, 200, 211, true}, {timedOut, 40, 45, false}, {timedOut, 40, 46, true}, // max(5 ms, 5 %)
+		{failed, 200, 200, false}, {failed, 200, 201, true}, {answered, 200, 200, false}, {answered, 200, 201, true},
+	} {
+		a := Run(worked(t, fmt.Sprintf("R - 0 %v k=SERVER s=web %s", test.end, test.how)), Options{Deadline: ms(test.deadline)})
 		got := slices.ContainsFunc(a.Report.Findings, func(f Finding) bool { return f.Code == RequestLate })
-		want(t, fmt.Sprintf("%v of %v ms is late", test.end, test.deadline), got, test.want)
+		want(t, fmt.Sprintf("%v of %v ms is late (%s)", test.end, test.deadline, test.how), got, test.want)
 	}
 }
 

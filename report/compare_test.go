@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -162,6 +163,45 @@ func TestMetricsBounded(t *testing.T) {
 			t.Fatalf("twice, or too long: %s", line)
 		}
 		seen[name] = true
+	}
+}
+
+// TestLabelValue: names that differ in bytes that are no UTF-8 stay apart, however short.
+func TestLabelValue(t *testing.T) {
+	a, b := labelValue("a\xff"), labelValue("a\xfe")
+	if a == b || !strings.HasPrefix(a, "a\uFFFD…") || !strings.HasPrefix(b, "a\uFFFD…") {
+		t.Errorf("%q and %q", a, b)
+	}
+}
+
+// TestMost: the greatest are kept; of rows that are as great as the last of them, the first.
+func TestMost(t *testing.T) {
+	for _, row := range []struct {
+		sizes []int
+		limit int
+		want  []int
+	}{
+		{[]int{4, 1, 9, 4, 2}, 3, []int{0, 2, 3}}, // 9, 4 and 4, in the order of the rows
+		{[]int{3, 5, 3, 3}, 2, []int{0, 1}},
+		{[]int{1, 2}, 2, []int{0, 1}},
+		{[]int{2, 1}, 3, []int{0, 1}},
+		{nil, 1, []int{}},
+	} {
+		got := most(len(row.sizes), row.limit, func(i int) int { return row.sizes[i] })
+		if !slices.Equal(got, row.want) {
+			t.Errorf("most(%v, %d) = %v, want %v", row.sizes, row.limit, got, row.want)
+		}
+	}
+}
+
+// TestRowValues: of the measures of a row the one that rests on the most values, on both sides together.
+func TestRowValues(t *testing.T) {
+	of := func(before, after int) (d analyze.Difference) {
+		d.Before.N, d.After.N = before, after
+		return d
+	}
+	if n := values([]analyze.Difference{of(3, 4), of(5, 5), of(9, 0)}); n != 10 {
+		t.Errorf("%d values, want 10", n)
 	}
 }
 

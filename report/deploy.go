@@ -217,14 +217,16 @@ func upstreams(list []analyze.Deployable) (ups []*upstream) {
 	return ups
 }
 
-// httpCodes and grpcCodes split the answers to retry on into HTTP statuses and names of gRPC
-// codes, as they are written in lower case with dashes.
+// splitCodes splits the answers to retry on into HTTP statuses and names of gRPC codes, as they are
+// written in lower case with dashes; each once.
 func splitCodes(on []string) (statuses []int, names []string) {
 	for _, code := range on {
-		if n, err := strconv.Atoi(code); err == nil {
+		if n, err := strconv.Atoi(code); err != nil {
+			if name := strings.ReplaceAll(strings.ToLower(code), "_", "-"); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		} else if !slices.Contains(statuses, n) {
 			statuses = append(statuses, n)
-		} else {
-			names = append(names, strings.ReplaceAll(strings.ToLower(code), "_", "-"))
 		}
 	}
 	return statuses, names

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -302,6 +303,32 @@ func TestEnvoy(t *testing.T) {
 		"deadline that all calls of a request share is not in it", "redis GET: nothing that Envoy handles")
 }
 
+// TestProxiesHedge: a hedge is left out, and said to be: the call has the ceiling of its one attempt.
+func TestProxiesHedge(t *testing.T) {
+	s := func() *analyze.Suggestion {
+		return suggestionOf(t, 5, "go", `
+deadlines: [{service: card, deadline: 300ms}]
+dependencies: [{callee: users, minimum: 10ms, ceiling: 60ms, safe: true, hedge_after: 15ms}]
+`, httpCall("users", "GET", "/users", 10*ms, 0))
+	}
+	c, text := envoyConfig(t, s())
+	a := c.VirtualHosts[0].Routes[0].GetRoute()
+	got := []time.Duration{a.GetTimeout().AsDuration(), a.RetryPolicy.PerTryTimeout.AsDuration()}
+	if want := []time.Duration{60 * ms, 60 * ms}; !slices.Equal(got, want) || a.RetryPolicy.NumRetries.GetValue() != 0 || a.HedgePolicy != nil {
+		t.Errorf("timeout and that of a try %v, want %v, and neither retries nor hedges", got, want)
+	}
+	if c.Name != "card" {
+		t.Errorf("name %q, want that of the one caller", c.Name)
+	}
+	has(t, text, "# card → users GET /users: no hedge: a second copy after a delay cannot be expressed in Envoy", "# Clusters and domains are named like the callees")
+
+	list, text := istioConfig(t, s())
+	if r := list[0].Http[0]; r.Timeout.AsDuration() != 60*ms || r.Retries.Attempts != 0 {
+		t.Errorf("Istio: timeout %v, %d retries, want 60ms and none", r.Timeout.AsDuration(), r.Retries.Attempts)
+	}
+	has(t, text, "# card → users GET /users: no hedge: Istio has none.")
+}
+
 func TestIstio(t *testing.T) {
 	list, text := istioConfig(t, suggestionOf(t, 5, "go", deployPolicy, deployCalls()...))
 	var got []string
@@ -368,6 +395,24 @@ dependencies: [{callee: orders, ceiling: 500ms, safe: true, attempts: 2, retry: 
 	}
 }
 
+// TestKubernetesName: a label of DNS (RFC 1123), at most 63 long, and each once.
+func TestKubernetesName(t *testing.T) {
+	used := map[string]int{}
+	for _, test := range []struct{ text, want string }{
+		{"Shop_2.Prices", "shop-2-prices"}, {"shop/2:prices", "shop-2-prices-2"}, {"-a-", "a"}, {"É", "overrun"}, {"", "overrun-2"}, {"09az", "09az"},
+	} {
+		if got := kubernetesName(test.text, used); got != test.want {
+			t.Errorf("%q: %s, want %s", test.text, got, test.want)
+		}
+	}
+	long := strings.Repeat("a", 100)
+	for range 1000 {
+		if got := kubernetesName(long, used); len(got) > 63 || !istioNames.MatchString(got) {
+			t.Fatalf("%q of %d bytes", got, len(got))
+		}
+	}
+}
+
 func TestIstioPorts(t *testing.T) {
 	list, _ := istioConfig(t, suggestionOf(t, 5, "go", "dependencies: [{callee: 'shop', ceiling: 40ms}, {callee: 'shop:*', ceiling: 60ms}]",
 		httpCall("shop", "GET", "/a", 10*ms, 0), httpCall("shop:8080", "GET", "/a", 10*ms, 0)))
@@ -384,6 +429,36 @@ func TestIstioPorts(t *testing.T) {
 	want := []string{"[shop] /a of port 8080 to shop: 60ms", "[shop] /a of port 0 to shop: 40ms", "[shop] all to shop: 0s"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestGRPCRetriesOn: statuses of proxies are UNAVAILABLE (gRPC, doc/http-grpc-status-mapping.md), once;
+// other statuses, and names that gRPC does not have, are left out and said to be.
+func TestGRPCRetriesOn(t *testing.T) {
+	for _, test := range []struct {
+		on, want string
+		notes    []string
+	}{
+		{"429", "UNAVAILABLE", nil}, {"502", "UNAVAILABLE", nil}, {"503", "UNAVAILABLE", nil}, {"504", "UNAVAILABLE", nil},
+		{"502, 503, unavailable", "UNAVAILABLE", nil},
+		{"aborted, ABORTED, resource_exhausted", "ABORTED RESOURCE_EXHAUSTED", nil},
+		{"500, 503", "UNAVAILABLE", []string{"no retry on HTTP status 500, which"}},
+		{"timeout, internal", "INTERNAL", []string{"no retry on timeout, which"}},
+	} {
+		c, notes := grpcConfig(t, suggestionOf(t, 5, "go", "dependencies: [{callee: a, minimum: 1ms, ceiling: 60ms, safe: true, attempts: 2, retry: {base: 1ms, on: ["+test.on+"]}}]",
+			grpcCall("a", "shop.A", "Get", 10*ms, 0)))
+		got := ""
+		if r := c.MethodConfig[0].RetryPolicy; r != nil {
+			got = strings.Join(r.RetryableStatusCodes, " ")
+		}
+		if got != test.want {
+			t.Errorf("on %s: %s, want %s", test.on, got, test.want)
+		}
+		said := strings.Join(notes, "\n")
+		if n := strings.Count(said, "no retry on"); n != len(test.notes) {
+			t.Errorf("on %s: %d notes on what is left out, want %d:\n%s", test.on, n, len(test.notes), said)
+		}
+		has(t, said, test.notes...)
 	}
 }
 

@@ -147,7 +147,7 @@ func grpcRetry(d *analyze.Deployable, l *limits) *retryPolicy {
 	statuses, names := splitCodes(d.RetryOn)
 	var codes []string
 	for _, name := range names {
-		if code := strings.ToUpper(strings.ReplaceAll(name, "-", "_")); slices.Contains(grpcCodes, code) && !slices.Contains(codes, code) {
+		if code := strings.ToUpper(strings.ReplaceAll(name, "-", "_")); slices.Contains(grpcCodes, code) {
 			codes = append(codes, code)
 		} else {
 			l.say("%s: no retry on %s, which is no code of gRPC.", lineName(d.String()), lineName(name))
