@@ -154,15 +154,21 @@ func (g *record) extend(donor *record, want func(int32) bool, end bool) *record 
 		place[e.pieces[i].node] = int32(i)
 	}
 	// The predecessors of a donor's piece, as places here. What is not here gives
-	// way to what it waited for itself.
+	// way to what it waited for itself, which is found once: it came before.
+	gone := map[int32][]int32{} // by place in the donor
 	var waits func(i int) []int32
 	waits = func(i int) (list []int32) {
 		for _, k := range donor.of(i) {
 			if at, ok := place[donor.pieces[k].node]; ok {
 				list = append(list, at)
-			} else {
-				list = append(list, waits(int(k))...)
+				continue
 			}
+			before, ok := gone[k]
+			if !ok {
+				before = waits(int(k))
+				gone[k] = before
+			}
+			list = append(list, before...)
 		}
 		slices.Sort(list)
 		return slices.Compact(list)

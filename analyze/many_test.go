@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -88,5 +89,28 @@ func TestManyEvents(t *testing.T) {
 			})
 			want(t, "tally", callsAndAttempts(d), "1 calls, 1 attempts")
 		})
+	}
+}
+
+// A call of a donor waits for what the calls before it waited for, where none of those
+// is here: each of them is asked once, though there are 10^11 ways back to the first.
+func TestDonorsOfManyLayers(t *testing.T) {
+	const layers, wide = 12, 10
+	donor := &record{gap: 3}
+	for n := range int32(layers * wide) {
+		layer := n / wide
+		donor.predAt = append(donor.predAt, int32(len(donor.preds)))
+		for k := range wide * min(layer, 1) {
+			donor.preds = append(donor.preds, (layer-1)*wide+k)
+		}
+		donor.pieces = append(donor.pieces, piece{node: n, gap: 5, start: time.Duration(100 * layer), length: 90})
+	}
+	donor.predAt = append(donor.predAt, int32(len(donor.preds)), int32(len(donor.preds)))
+	here := &record{predAt: []int32{0, 0, 1}, preds: []int32{0}, pieces: []piece{{node: 0, start: 5, length: 20}}, gap: 7}
+	last := int32(layers*wide - 1)
+	e := here.extend(donor, func(n int32) bool { return n == last }, false)
+	// Of the first layer one call is here, and ends at 25; the new one begins 5 later.
+	if got := e.pieces[1]; len(e.pieces) != 2 || got.node != last || got.start != 30 || !slices.Equal(e.of(1), []int32{0}) {
+		t.Errorf("%+v after %v, want node %d from 30 on, after the first", got, e.of(1), last)
 	}
 }
