@@ -114,3 +114,26 @@ func TestDonorsOfManyLayers(t *testing.T) {
 		t.Errorf("%+v after %v, want node %d from 30 on, after the first", got, e.of(1), last)
 	}
 }
+
+// Chains are found until there are as many as are listed, of the 40^8 here.
+func TestAmplifiedOfManyLayers(t *testing.T) {
+	var s Suggestion
+	for layer := range maxLevels {
+		for from := range 40 {
+			for to := range 40 {
+				d := &SuggestedDependency{Attempt: 2}
+				d.Caller, d.Callee = fmt.Sprint(layer, " ", from), fmt.Sprint(layer+1, " ", to)
+				s.Dependencies = append(s.Dependencies, d)
+			}
+		}
+	}
+	list := s.Amplified()
+	if len(list) != maxChains {
+		t.Fatalf("%d chains, want %d", len(list), maxChains)
+	}
+	for _, c := range list {
+		if len(c.Path) != maxLevels || c.Attempts != 1<<maxLevels {
+			t.Errorf("%d levels, %d attempts, want %d and 2^%d", len(c.Path), c.Attempts, maxLevels, maxLevels)
+		}
+	}
+}

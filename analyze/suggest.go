@@ -506,6 +506,9 @@ func (s *Suggestion) Amplified() []Amplified {
 	walk = func(path []*SuggestedDependency, product int) {
 		last, longer := path[len(path)-1], false
 		for _, d := range byCaller[last.Callee] {
+			if len(list) == maxChains {
+				return
+			}
 			if len(path) < maxLevels && !slices.ContainsFunc(path, func(p *SuggestedDependency) bool { return p.Caller == d.Caller }) {
 				longer = true
 				walk(append(slices.Clone(path), d), product*tries(d))
