@@ -168,15 +168,30 @@ func TestSlowerOfCuts(t *testing.T) {
 	}
 	want := 0.0
 	a, b := new(Sample), new(Sample)
-	for _, v := range x {
-		for _, w := range y {
+	ofX, ofY := make([]float64, len(x)), make([]float64, len(y)) // the place of each among the other's
+	for i, v := range x {
+		for k, w := range y {
+			score := 0.0
 			switch {
 			case less(v, w):
-				want++
+				score = 1
 			case !less(w, v):
-				want += 0.5
+				score = 0.5
 			}
+			want += score
+			ofX[i] += (1 - score) / 6
+			ofY[k] += score / 5
 		}
+	}
+	variance := func(of []float64) (v float64) { // of the mean
+		mean, n := 0.0, float64(len(of))
+		for _, p := range of {
+			mean += p / n
+		}
+		for _, p := range of {
+			v += (p - mean) * (p - mean)
+		}
+		return v / (n - 1) / n
 	}
 	for s, list := range map[*Sample][]value{a: x, b: y} {
 		for _, v := range list {
@@ -187,8 +202,12 @@ func TestSlowerOfCuts(t *testing.T) {
 			}
 		}
 	}
-	share, _ := slower(a, b, 5, 6)
+	share, p := slower(a, b, 5, 6)
 	near(t, "share", *share.Point, want/30, 1e-12)
+	wantP, half := welch(want/30-0.5, variance(ofX), 5, variance(ofY), 6)
+	near(t, "p", p, wantP, 1e-12)
+	near(t, "low", *share.Low, want/30-half, 1e-12)
+	near(t, "high", *share.High, want/30+half, 1e-12)
 	back, _ := slower(b, a, 6, 5)
 	near(t, "the other way", *back.Point, 1-want/30, 1e-12)
 }
