@@ -263,7 +263,7 @@ var NoteText = map[ingest.Code]string{
 	ingest.SelfParent:    "a span named itself as its parent",
 	ingest.EmptyIDs:      "spans without a trace or span id: never joined with others",
 	ingest.BadID:         "a trace or span id that cannot be read: the span has none",
-	ingest.LabelID:       "a trace or span id is a word or too long, not so many hexadecimal digits: a hash stands for it, and trace --id takes the word",
+	ingest.LabelID:       "an id is a word, or too long: a hash stands for it; trace --id takes the word too",
 	ingest.PaddedID:      "a trace id ends in 16 zeros: 64 bits padded on the right, it seems; the same padded on the left is another trace",
 	ingest.NULs:          "NUL bytes between values, as log rotation leaves them, were stripped",
 	ingest.LateSpan:      "a span ended more than a minute after its root",
