@@ -98,3 +98,16 @@ func TestEdits(t *testing.T) {
 	want(t, "closest of many", meant("card → rec *", []string{"card → prices GET", "card → recs GET", "web → card GET", "web → db SELECT"}),
 		": is card → recs GET meant? Correct the name, or remove the rule")
 }
+
+// A rule counts where one of the traces' routes matches, the first or the last.
+func TestPolicyCheckOfSeveralRoutes(t *testing.T) {
+	const two = checked + `
+S - 200 300 k=SERVER s=till a=http.request.method=GET a=http.route=/till
+`
+	for _, service := range []string{"card", "till"} {
+		p := policy(t, "deadlines:\n- {service: "+service+", deadline: 200ms}\n")
+		if err := p.Check("p.yaml", Run(worked(t, two), Options{Policy: p})); err != nil {
+			t.Errorf("%s: Check = %v, want none", service, err)
+		}
+	}
+}

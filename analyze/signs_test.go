@@ -539,6 +539,9 @@ func TestHedgeTiming(t *testing.T) {
 		count[f.Code] += f.Count
 	}
 	want(t, "findings", count, map[FindingCode]int{HedgeEarly: 1, HedgeLate: 1})
+	for _, f := range r.Findings { // p95/2 is 50, and 2 x p95 is 200
+		want(t, string(f.Code), f.Examples[0].Amount, map[FindingCode]time.Duration{HedgeEarly: ms(50 - 10), HedgeLate: ms(250 - 200)}[f.Code])
+	}
 }
 
 func TestOneInstance(t *testing.T) {
