@@ -161,22 +161,22 @@ var adviceReason = map[analyze.AdviceCode]string{
 
 // saves writes what an advice would save.
 func saves(a *analyze.Advice) line {
-	what := "requests would be in time"
+	noun, what := "request", " would be in time"
 	switch a.Do {
 	case analyze.RaiseTimeout:
-		what = "calls would be answered"
+		noun, what = "call", " would be answered"
 	case analyze.SkipCalls:
-		what = severals(attempted(a)) + " would not be made"
+		noun, what = attempted(a), " would not be made"
 	}
 	low, high := 0, *a.SavesHigh
 	if a.SavesLow != nil {
 		low = *a.SavesLow
 	}
 	if low == high {
-		return say(count(high), " ", what)
+		return say(plural(high, noun), what)
 	}
 	if a.Do == analyze.SpeedUp && a.To != nil {
 		what += " if it took " + setting(*a.To)
 	}
-	return say(count(low), " to ", count(high), " ", what)
+	return say(count(low), " to ", count(high), " ", severals(noun), what)
 }

@@ -31,3 +31,27 @@ func TestAdviceIsToldApart(t *testing.T) {
 		}
 	}
 }
+
+// One of them is told as one.
+func TestSavesOfOne(t *testing.T) {
+	one, three := 1, 3
+	for _, row := range []struct {
+		do   analyze.AdviceCode
+		low  *int
+		high *int
+		want string
+	}{
+		{analyze.SkipCalls, &one, &one, "1 call would not be made"},
+		{analyze.SkipCalls, &three, &three, "3 calls would not be made"},
+		{analyze.RaiseTimeout, nil, &one, "0 to 1 calls would be answered"},
+		{analyze.SpeedUp, &one, &three, "1 to 3 requests would be in time"},
+	} {
+		got := ""
+		for _, r := range saves(&analyze.Advice{Do: row.do, SavesLow: row.low, SavesHigh: row.high}) {
+			got += r.text
+		}
+		if got != row.want {
+			t.Errorf("%s: %q, want %q", row.do, got, row.want)
+		}
+	}
+}
