@@ -277,6 +277,14 @@ func (g *record) of(i int) []int32 {
 	return g.preds[g.predAt[i]:g.predAt[i+1]]
 }
 
+// causes reports whether p rather than q ended the request that both are of.
+func (p *piece) causes(q *piece) bool {
+	if p.end() != q.end() {
+		return p.end() < q.end()
+	}
+	return q.outcome == CancelledCaller && p.outcome != CancelledCaller
+}
+
 // findCause looks for the required call whose failure ended a failed request: the
 // first to end among those after whose end no call began. Of those that ended at once
 // it is one that its caller did not cancel, as that is a consequence.
@@ -295,13 +303,9 @@ func (g *record) findCause(a *Analysis) {
 		if p.aside || p.outcome.Answered() || p.outcome == CancelledRace || !a.deps[p.dep].required || p.end() < last || p.end() > g.duration+time.Millisecond {
 			continue
 		}
-		if g.cause >= 0 {
-			c := &g.pieces[g.cause]
-			if p.end() > c.end() || p.end() == c.end() && (c.outcome != CancelledCaller || p.outcome == CancelledCaller) {
-				continue
-			}
+		if g.cause < 0 || p.causes(&g.pieces[g.cause]) {
+			g.cause = int32(i)
 		}
-		g.cause = int32(i)
 	}
 	if g.cause < 0 {
 		return

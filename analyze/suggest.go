@@ -514,7 +514,7 @@ func (s *Suggestion) Amplified() []Amplified {
 				walk(append(slices.Clone(path), d), product*tries(d))
 			}
 		}
-		if !longer && len(path) > 1 && len(list) < maxChains {
+		if !longer && len(path) > 1 {
 			list = append(list, Amplified{path, product})
 		}
 	}

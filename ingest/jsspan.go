@@ -21,7 +21,7 @@ func (t *jsonText) jsFields(r *record) {
 	t.object(func(key []byte) {
 		switch string(key) {
 		case "_spanContext", "spanContext":
-			t.jsContext(r)
+			t.contextOf(r.trace[:], r.span.ID[:])
 		case "traceId":
 			t.id(r.trace[:])
 		case "id":
@@ -50,7 +50,7 @@ func (t *jsonText) jsFields(r *record) {
 			}
 			c.lasts = c.duration >= 0 // [-1,-1] while the span is open
 		case "status":
-			t.object(func(key []byte) { t.documentStatus(&r.span, key) })
+			t.status(&r.span)
 		case "attributes":
 			t.documentAttributes(false)
 		case "events":
@@ -70,19 +70,6 @@ func (t *jsonText) jsFields(r *record) {
 }
 
 var jsEvent = eventForm{"name", "time", "attributes", hrTime, func(t *jsonText) { t.documentAttributes(false) }}
-
-func (t *jsonText) jsContext(r *record) {
-	t.object(func(key []byte) {
-		switch string(key) {
-		case "traceId":
-			t.id(r.trace[:])
-		case "spanId":
-			t.id(r.span.ID[:])
-		default:
-			t.skip()
-		}
-	})
-}
 
 // jsResource reads {"attributes":{…}}, or what JSON.stringify makes of the class.
 func (t *jsonText) jsResource() {

@@ -370,19 +370,24 @@ func (t *jsonText) eventsOf(form *eventForm) {
 	})
 }
 
-// linkOf reads a link, whatever its form calls the ids.
-func (t *jsonText) linkOf() {
-	var l Link
+// contextOf reads the ids of an object, whatever its form calls them.
+func (t *jsonText) contextOf(trace, span []byte) {
 	t.object(func(key []byte) {
 		switch string(key) {
 		case "TraceID", "traceId", "trace_id", "link_trace_id":
-			t.id(l.TraceID[:])
+			t.id(trace)
 		case "SpanID", "spanId", "span_id", "link_span_id":
-			t.id(l.SpanID[:])
+			t.id(span)
 		default:
 			t.skip()
 		}
 	})
+}
+
+// linkOf reads a link.
+func (t *jsonText) linkOf() {
+	var l Link
+	t.contextOf(l.TraceID[:], l.SpanID[:])
 	if t.links && t.why == "" {
 		t.putLink(l)
 	}

@@ -265,7 +265,7 @@ func (t *jsonText) fields(r *record) bool {
 	return true
 }
 
-// id reads an id as OTLP has it. A malformed one is as good as none, and noted.
+// id reads an id, which may be a label. A malformed one is as good as none, and noted.
 func (t *jsonText) id(dst []byte) {
 	at := t.pos
 	t.anyID(dst, at, t.idText())

@@ -248,8 +248,9 @@ const noTime = time.Duration(math.MinInt64)
 // with 0 for unset. The event's attributes are those put since len(s.held) was
 // from.
 func (s *sink) putEvent(name string, at uint64, from int) {
-	e := Event{Name: name, At: noTime}
-	for _, a := range s.held[from:] {
+	held := s.held[from:]
+	e := Event{Name: name, At: noTime, Attrs: slices.Grow([]Attr(nil), len(held))}
+	for _, a := range held {
 		if a.ref == lentOut {
 			a.Value = s.cache.get([]byte(a.Value))
 		}

@@ -75,15 +75,14 @@ func (t *jsonText) zipkinFields(r *record) {
 	if len(z.kind) > 0 {
 		r.span.Kind = kindOf(z.kind)
 	}
-	if z.loose {
-		z.v1 = true
+	if z.loose && len(z.kind) > 0 { // its own kind counts
 		for i := range z.sides {
-			if len(z.kind) > 0 && sideKinds[i] != r.span.Kind {
-				z.sides[i] = side{} // its own kind counts
+			if sideKinds[i] != r.span.Kind {
+				z.sides[i] = side{}
 			}
 		}
 	}
-	if z.v1 {
+	if z.v1 = z.v1 || z.loose; z.v1 {
 		t.firstSide(r)
 	}
 	t.serviceName([]byte(z.service))
