@@ -44,7 +44,7 @@ func isJaegerBatch(head []byte) bool {
 // number of the first field comes again.
 func (f *source) readJaegerSpans() {
 	base := f.offset
-	buf := f.buffer()
+	buf := f.free.get(0)
 	for f.broken == "" && f.ctx.Err() == nil {
 		head, err := f.r.Peek(2 * binary.MaxVarintLen64)
 		if len(head) == 0 {
@@ -54,7 +54,7 @@ func (f *source) readJaegerSpans() {
 		field, end, why := next(head, 0)
 		if field.number == jaegerTraceID && len(buf) >= blockSize {
 			f.send(unit{decode: (*worker).jaegerSpans, data: buf, base: base})
-			base, buf = f.offset, f.buffer()
+			base, buf = f.offset, f.free.get(0)
 		}
 		if why != "" && (why != endOfInput || field.wire != wireLength || field.from == 0) || len(buf)+end > f.largest {
 			if why == "" || why == endOfInput {
@@ -71,7 +71,7 @@ func (f *source) readJaegerSpans() {
 
 // readJaegerBatch reads one Batch, which is held whole: its process comes last.
 func (f *source) readJaegerBatch() {
-	buf := f.fill(f.buffer(), f.largest)
+	buf := f.fill(f.free.get(0), f.largest)
 	u := unit{decode: (*worker).jaegerBatch, data: buf, tail: f.broken}
 	if f.broken == "" {
 		u.tail = tooLong

@@ -269,47 +269,6 @@ func (f *source) send(u unit) {
 	f.progress()
 }
 
-// buffer returns an empty buffer, used before if possible: the largest, which need
-// not grow.
-func (j *job) buffer() []byte {
-	f := &j.free
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.list) == 0 {
-		return nil
-	}
-	largest := 0
-	for i, b := range f.list {
-		if cap(b) > cap(f.list[largest]) {
-			largest = i
-		}
-	}
-	b := f.list[largest]
-	f.list = slices.Delete(f.list, largest, largest+1)
-	f.bytes -= cap(b)
-	return b[:0]
-}
-
-// buffers are buffers that can be used again. A sync.Pool would give them up at
-// each collection, and making one of 16 MB grow again costs as much as decoding
-// a third of it.
-type buffers struct {
-	mu    sync.Mutex
-	list  [][]byte
-	bytes int
-	most  int
-}
-
-// put takes a buffer, if there is room.
-func (f *buffers) put(b []byte) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.bytes+cap(b) <= f.most {
-		f.list = append(f.list, b)
-		f.bytes += cap(b)
-	}
-}
-
 func (j *job) progress() {
 	if j.o.Progress != nil {
 		j.told.Lock()

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"slices"
 )
 
 const (
@@ -63,7 +62,7 @@ func (f *source) fill(buf []byte, n int) []byte {
 	}
 	for len(buf) < n && f.broken == "" {
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, min(n-len(buf), max(len(buf), blockSize)))
+			buf = f.free.grow(buf)
 		}
 		got, err := f.r.Read(buf[len(buf):min(n, cap(buf))])
 		buf = buf[:len(buf)+got]
@@ -89,7 +88,7 @@ func (f *source) ended(err error) {
 // went wrong before it is over, and no bracket need be counted. Where there is
 // none, the brackets are.
 func (f *source) readText() {
-	buf, base := f.begin(f.buffer())
+	buf, base := f.begin(f.free.get(0))
 	count := brackets{}
 	long := stretch{}
 	seen := 0 // index up to which there is no easy place
@@ -109,12 +108,12 @@ func (f *source) readText() {
 		}
 		switch {
 		case at > 0:
-			rest := append(f.buffer(), opening...)
-			if closing == nil {
-				rest = append(rest, buf[at:]...)
-			} else {
-				rest = append(rest, buf[at+1:]...) // behind the comma
+			left := buf[at:]
+			if closing != nil {
+				left = left[1:] // behind the comma
 			}
+			rest := f.free.get(len(opening) + len(left))
+			rest = inPieces(append(rest, opening...), left)
 			end := base + int64(len(buf))
 			f.pass(unit{decode: (*worker).text, data: append(buf[:at], closing...), base: base, lead: lead})
 			base = end - int64(len(rest))
@@ -123,7 +122,7 @@ func (f *source) readText() {
 			f.pass(unit{decode: (*worker).text, data: buf, base: base, lead: lead, tail: tooLong})
 			f.skipLines()
 			base = f.offset
-			buf, count, seen, lead = f.buffer(), brackets{}, 0, 0
+			buf, count, seen, lead = f.free.get(0), brackets{}, 0, 0
 		}
 		more := blockSize
 		if len(buf) >= wideBlock { // it was looked through from its beginning
@@ -251,7 +250,7 @@ func (c *brackets) step(b byte) {
 // readChain reads messages with their length in front.
 func (f *source) readChain() {
 	base := f.offset
-	buf := f.buffer()
+	buf := f.free.get(0)
 	for f.broken == "" && f.ctx.Err() == nil {
 		head := len(buf)
 		buf = f.fill(buf, head+4)
@@ -262,13 +261,13 @@ func (f *source) readChain() {
 		if size > int64(f.largest) {
 			f.send(unit{decode: (*worker).chain, data: buf[:head], base: base})
 			f.skip(size, tooLong)
-			base, buf = f.offset, f.buffer()
+			base, buf = f.offset, f.free.get(0)
 			continue
 		}
 		buf = f.fill(buf, head+4+int(size))
 		if len(buf) >= blockSize && f.broken == "" {
 			f.send(unit{decode: (*worker).chain, data: buf, base: base})
-			base, buf = f.offset, f.buffer()
+			base, buf = f.offset, f.free.get(0)
 		}
 	}
 	f.send(unit{decode: (*worker).chain, data: buf, base: base, tail: f.broken})
@@ -304,7 +303,7 @@ func (f *source) cutShort(at, n int64, why string) {
 // readBare reads the fields of one long message.
 func (f *source) readBare() {
 	base := f.offset
-	buf := f.buffer()
+	buf := f.free.get(0)
 	for f.broken == "" && f.ctx.Err() == nil {
 		head, err := f.r.Peek(2 * binary.MaxVarintLen64)
 		if len(head) == 0 {
@@ -322,13 +321,13 @@ func (f *source) readBare() {
 		if end > f.largest {
 			f.send(unit{decode: (*worker).bare, data: buf, base: base})
 			f.skip(int64(end), tooLong)
-			base, buf = f.offset, f.buffer()
+			base, buf = f.offset, f.free.get(0)
 			continue
 		}
 		buf = f.fill(buf, len(buf)+end)
 		if len(buf) >= blockSize && f.broken == "" {
 			f.send(unit{decode: (*worker).bare, data: buf, base: base})
-			base, buf = f.offset, f.buffer()
+			base, buf = f.offset, f.free.get(0)
 		}
 	}
 	f.send(unit{decode: (*worker).bare, data: buf, base: base, tail: f.broken})

@@ -21,6 +21,7 @@ var modules = map[string][]string{
 	"github.com/KimMachineGun/automemlimit": {"cmd/overrun"},
 	"github.com/cheggaaa/pb/v3":             {"cmd/overrun"},
 	"github.com/spf13/cobra":                {"cmd/overrun"},
+	"golang.org/x/sys":                      {"cmd/overrun"},
 	"golang.org/x/term":                     {"cmd/overrun"},
 	"github.com/olekukonko/tablewriter":     {"report"},
 	"go.yaml.in/yaml/v3":                    {"analyze", "report"},
