@@ -50,9 +50,13 @@ func (f *buffers) put(b []byte) {
 	}
 }
 
-// grow returns the content of a full buffer in one that has room for a block or more.
+// grow returns the content of a full buffer in one that has room for a block or more. What
+// is wide already doubles: so much is rare, and each copy is garbage as large.
 func (f *buffers) grow(full []byte) []byte {
 	n := len(full) + max(len(full)/4, blockSize)
+	if len(full) >= wideBlock {
+		n = 2 * len(full)
+	}
 	f.mu.Lock()
 	f.usual = max(f.usual, min(n, maxNarrow))
 	f.mu.Unlock()

@@ -453,7 +453,13 @@ func (s *sink) putSeen(name string, v *seenValue) {
 	if v.ref == 0 {
 		v.ref = s.packer.number(v.text)
 	}
-	s.held = append(s.held, heldAttr{Attr{name, v.text}, v.ref})
+	n := len(s.held)
+	if n == cap(s.held) {
+		s.held = slices.Grow(s.held, 1)
+	}
+	s.held = s.held[:n+1]
+	a := &s.held[n] // in place, as in start
+	a.Key, a.Value, a.ref = name, v.text, v.ref
 }
 
 // putText stores an attribute of the span with a value that was not, and is what

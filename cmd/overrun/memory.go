@@ -96,17 +96,7 @@ func limitMemory(given int64) int64 {
 	if os.Getenv("GOGC") == "" {
 		percent = garbage
 	}
-	layOutHeap(min(laidOut, memory/2))
+	layOutHeap(memory / 2)
 	debug.SetGCPercent(percent)
 	return memory
 }
-
-// laidOut is how many bytes of heap are laid out in huge pages: as many as a million spans need.
-const laidOut = 256 << 20
-
-// layOutHeap makes the next n bytes that the heap takes lie in huge pages, where the system
-// has them: they are given up at once, and the heap takes them again when it needs them.
-// No page of them is touched before. The first touch of a small page can cost as much as
-// all that is done with what lies in it (11 µs for 4 KiB in a virtual machine, in huge
-// pages 0.3 µs).
-func layOutHeap(n int64) { adviseHugePages(make([]byte, n)) }
