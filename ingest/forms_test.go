@@ -37,6 +37,8 @@ var forms = map[string]func(*Trace){
 	"jaeger-es.jsonl":             nil,
 	"jaeger-es-search.json":       nil,
 	"jaeger-es-tags.jsonl":        nil,
+	"jaeger-es-flat.jsonl":        without("events"),
+	"jaeger-es-fields.jsonl":      without("events"),
 	"stdouttrace.json":            nil,
 	"clickhouse.jsonl":            nil,
 	"clickhouse-format-json.json": nil,

@@ -12,7 +12,8 @@ import (
 //   - that of protobuf, as Kafka and lakes hold it: traceId in base64, startTime
 //     as RFC 3339, duration as "0.000225s" or "5000ns";
 //   - that of Elasticsearch: as the UI, with the process in the span, binary
-//     values in hexadecimal, and tags as an object where that is configured.
+//     values in hexadecimal, and tags as an object where that is configured; with
+//     paths for keys where it went through Kibana (jaegerflat.go).
 
 // jaegerState is what a reader of Jaeger's JSON remembers.
 type jaegerState struct {
@@ -24,6 +25,7 @@ type jaegerState struct {
 	clock     clock                // of the span being decoded
 	zeros     []zeroStart          // spans of the trace being decoded
 	documents bool                 // whether binary values are hexadecimal
+	flat      jaegerFlat           // of the span being decoded
 	key, kind []byte               // of the tag being decoded
 }
 
@@ -55,15 +57,7 @@ func (t *jsonText) jaegerTrace(o *object) {
 		}
 	})
 	t.jaeger.processes = make(map[string]*Resource)
-	t.readAt(o.member("processes"), func() {
-		t.object(func(key []byte) {
-			id := string(key)
-			t.owner.reset()
-			if t.jaegerProcess(); t.why == "" {
-				t.jaeger.processes[id] = t.resource()
-			}
-		})
-	})
+	t.readAt(o.member("processes"), t.jaegerProcesses)
 	// A batch of Jaeger's agents has one process for all its spans.
 	t.owner.reset()
 	t.readAt(o.member("process"), t.jaegerProcess)
@@ -137,7 +131,7 @@ func (t *jsonText) jaegerFields(r *record) {
 	id, name, lost, proto := false, false, false, false
 	*c = clock{}
 	r.trace = t.jaeger.trace
-	t.jaeger.process, t.jaeger.refs = nil, t.jaeger.refs[:0]
+	t.jaeger.process, t.jaeger.refs, t.jaeger.flat = nil, t.jaeger.refs[:0], jaegerFlat{}
 	t.object(func(key []byte) {
 		switch string(key) {
 		case "traceID", "traceId":
@@ -150,7 +144,7 @@ func (t *jsonText) jaegerFields(r *record) {
 			t.parent(ref.span[:], t.text())
 			t.jaeger.refs = append(t.jaeger.refs, ref)
 		case "references":
-			t.list(t.jaegerReference)
+			t.listOrOne(t.jaegerReference)
 		case "operationName":
 			name = true
 			r.span.Name = t.cache.get(t.text())
@@ -182,9 +176,10 @@ func (t *jsonText) jaegerFields(r *record) {
 			t.jaegerProcess()
 			t.jaeger.process = t.resource()
 		default: // among these startTimeMillis, flags and warnings
-			t.skip()
+			t.jaegerPath(&r.span, key)
 		}
 	})
+	t.jaegerLists(&r.span)
 	switch {
 	case !id || !name:
 		t.fail("no span of Jaeger: spanID or operationName is missing")
@@ -235,7 +230,7 @@ func (t *jsonText) jaegerReference() {
 	t.object(func(key []byte) {
 		switch string(key) {
 		case "refType":
-			ref.follows = strings.EqualFold(string(t.word()), "FOLLOWS_FROM")
+			ref.follows = t.jaegerFollows()
 		case "traceID", "traceId":
 			t.id(ref.trace[:])
 		case "spanID", "spanId":
@@ -245,6 +240,11 @@ func (t *jsonText) jaegerReference() {
 		}
 	})
 	t.jaeger.refs = append(t.jaeger.refs, ref)
+}
+
+// jaegerFollows reads the type of a reference: CHILD_OF, or FOLLOWS_FROM.
+func (t *jsonText) jaegerFollows() bool {
+	return strings.EqualFold(string(t.word()), "FOLLOWS_FROM")
 }
 
 // jaegerParent makes the first CHILD_OF within the trace the parent, else the
@@ -270,17 +270,54 @@ func (t *jsonText) jaegerParent(r *record) {
 	}
 }
 
-func (t *jsonText) jaegerProcess() {
-	t.object(func(key []byte) {
-		switch string(key) {
-		case "serviceName":
-			t.serviceName(t.text())
-		case "tags", "tag":
-			t.jaegerTags(nil, true)
-		default:
-			t.skip()
+// jaegerProcesses reads processes by their ids: an object, or a list of those that name
+// their own, which tables make of it.
+func (t *jsonText) jaegerProcesses() {
+	put := func(id string) {
+		if t.why == "" {
+			t.jaeger.processes[id] = t.resource()
 		}
+	}
+	if t.peek() != '[' {
+		t.object(func(key []byte) {
+			id := string(key)
+			t.owner.reset()
+			t.jaegerProcess()
+			put(id)
+		})
+		return
+	}
+	t.list(func() {
+		id := ""
+		t.owner.reset()
+		t.object(func(key []byte) {
+			switch string(key) {
+			case "processID", "processId", "key", "id":
+				id = string(t.text())
+			case "process", "value":
+				t.jaegerProcess()
+			default:
+				t.jaegerProcessMember(key)
+			}
+		})
+		if id == "" {
+			t.fail("a process without its id")
+		}
+		put(id)
 	})
+}
+
+func (t *jsonText) jaegerProcess() { t.object(t.jaegerProcessMember) }
+
+func (t *jsonText) jaegerProcessMember(key []byte) {
+	switch string(key) {
+	case "serviceName":
+		t.serviceName(t.text())
+	case "tags", "tag":
+		t.jaegerTags(nil, true)
+	default:
+		t.skip()
+	}
 }
 
 // jaegerLogs reads the logs of a span. OpenTelemetry's exporters put the name

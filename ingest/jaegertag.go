@@ -55,7 +55,7 @@ func (t *jsonText) tag(use func()) {
 			t.value = append(t.value, '0')
 		}
 	}
-	t.readAt(at, func() { t.native(plain, 0) })
+	t.readAt(at, t.nativeOfOne)
 	if string(j.kind) == "binary" && t.jaeger.documents {
 		if raw, err := hex.AppendDecode(nil, t.value); err == nil {
 			t.value = base64.StdEncoding.AppendEncode(t.value[:0], raw)

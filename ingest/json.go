@@ -145,22 +145,37 @@ func (j *jsonScanner) key() []byte {
 	return key
 }
 
-// text consumes a string; null is the empty one. The bytes hold until the next
-// call.
+// text consumes a string, which may be alone in a list; null is the empty one. The
+// bytes hold until the next call.
 func (j *jsonScanner) text() []byte {
 	switch j.peek() {
 	case '"':
 		return j.quoted()
 	case 'n':
 		j.null()
+	case '[':
+		return j.single("want a string")
 	default:
 		j.unexpected("want a string")
 	}
 	return nil
 }
 
-// word consumes a string, or a number or literal as it is written; null is
-// empty.
+// single consumes a list of one string, number or literal, which is what Elasticsearch
+// makes of each value where it is asked for fields.
+func (j *jsonScanner) single(want string) (text []byte) {
+	j.pos++
+	if c := j.peek(); c == '[' || c == '{' {
+		j.fail(want)
+	} else if text = j.word(); j.why == "" && j.peek() != ']' {
+		j.unexpected(want)
+	}
+	j.pos++
+	return text
+}
+
+// word consumes a string, or a number or literal as it is written, which may be alone
+// in a list; null is empty.
 func (j *jsonScanner) word() []byte {
 	switch c := j.peek(); c {
 	case '"':
@@ -170,7 +185,9 @@ func (j *jsonScanner) word() []byte {
 		return nil
 	case '{':
 		return j.long()
-	case '[', 0:
+	case '[':
+		return j.single("want a number or a string")
+	case 0:
 		j.unexpected("want a number or a string")
 		return nil
 	}

@@ -34,6 +34,24 @@ func (t *jsonText) native(s style, depth int) {
 	}
 }
 
+// nativeOfOne makes t.value the text of the value that comes next, which may be alone in
+// a list.
+func (t *jsonText) nativeOfOne() {
+	t.value = t.value[:0]
+	start := t.pos
+	if t.peek() == '[' {
+		t.pos++
+		if t.peek() != ']' {
+			if t.native(plain, 0); t.why != "" || t.peek() == ']' {
+				t.pos++
+				return
+			}
+		}
+		t.value, t.pos = t.value[:0], start
+	}
+	t.native(plain, 0)
+}
+
 // literal appends a number or a truth value.
 func (t *jsonText) literal(text []byte, s style) {
 	switch {
@@ -123,6 +141,15 @@ func (t *jsonText) list(element func()) {
 		return
 	}
 	for first := true; t.more(']', first); first = false {
+		element()
+	}
+}
+
+// listOrOne is list, where a single element may stand for a list of one.
+func (t *jsonText) listOrOne(element func()) {
+	if c := t.peek(); c == '[' || c == 'n' {
+		t.list(element)
+	} else {
 		element()
 	}
 }

@@ -281,7 +281,7 @@ func (t *jsonText) anyID(dst []byte, at int, text []byte) {
 // idText consumes a string, or a list of bytes, as Rust writes them without more ado,
 // and returns their hexadecimal text. It holds until the next call.
 func (t *jsonText) idText() []byte {
-	if t.peek() != '[' {
+	if t.peek() != '[' || bytes.HasPrefix(bytes.TrimLeft(t.buf[t.pos+1:], " \t\r\n"), []byte(`"`)) {
 		return t.text()
 	}
 	t.str = t.str[:0]

@@ -101,6 +101,13 @@ func TestFormDetails(t *testing.T) {
 			"1/1 - 0-5000 a:p; 1/2<1 - 1000-3000 follows a:c"},
 		{"Jaeger, CHILD_OF before FOLLOWS_FROM, and another trace is no parent", jaeger(`{"references":[{"refType":"CHILD_OF","traceID":"9","spanID":"8"},{"refType":"FOLLOWS_FROM","traceID":"1","spanID":"7"},{"refType":"CHILD_OF","traceID":"1","spanID":"6"}],"traceID":"1","spanID":"2","operationName":"c","startTime":11,"duration":2,"processID":"p1"}`),
 			"1/2<6 - 0-2000 a:c; orphan; root-missing"},
+		{"Jaeger, one reference that is no list", jaeger(embedded + `,{"traceID":"1","spanID":"2","operationName":"c","references":{"refType":"FOLLOWS_FROM","traceID":"1","spanID":"1"},"startTime":11,"duration":2,"processID":"p2"}`),
+			"1/1 - 0-5000 a:p; 1/2<1 - 1000-3000 follows b:c"},
+		{"Jaeger, processes in a list", `{"spans":[` + embedded + `],"processes":[{"processID":"p2","serviceName":"b"},{"key":"p1","value":{"serviceName":"a"}}]}`, "1/1 - 0-5000 a:p"},
+		{"Jaeger, a flattened document of two references", `{"traceID":"1","spanID":"2","operationName":"c","references.refType":["FOLLOWS_FROM","CHILD_OF"],"references.traceID":["1","1"],"references.spanID":["6","7"],"startTime":10,"duration":5,"tags.key":["span.kind","a"],"tags.value":["client","b"],"process.serviceName":"w"}`,
+			"1/2<7 C 0-5000 w:c; orphan; root-missing"},
+		{"Jaeger, a flattened document that has equal values once", `{"traceID":"1","spanID":"1","operationName":"p","startTime":10,"duration":5,"process.serviceName":"a"}` + `{"traceID":"1","spanID":"2","operationName":"c","references.refType":["CHILD_OF"],"references.traceID":["1"],"references.spanID":["6","7"],"startTime":10,"duration":5,"process.serviceName":"w"}`,
+			"1/1 - 0-5000 a:p; unreadable"},
 		{"Jaeger, a process that is not there", jaeger(`{"traceID":"1","spanID":"2","operationName":"c","startTime":11,"duration":2,"processID":"p3"}`), "1/2 - 0-2000 :c"},
 		// jaegertracing/jaeger-ui: src/components/TracePage/CriticalPath/testCases/happyTrace.json. The ids are what
 		// sha256sum says of trace-1, span-A, span-B and the UUID.
@@ -203,7 +210,7 @@ func TestFormDetails(t *testing.T) {
 		{"a console, microseconds", `{"name":"n","context":{"trace_id":"1","span_id":"2"},"parent_id":null,"start_time":1795994844000000,"end_time":1795994844000002}`, "1/2 - 0-2000 :n"},
 		{"rust#2065: ids of links as bytes", in(`{"traceId":"1","spanId":"2","name":"n","kind":3,"startTimeUnixNano":"1","endTimeUnixNano":"4","links":[{"traceId":[157,48,54,48,139,160,71,67,152,135,40,155,119,66,113,189],"spanId":[233,128,0,0,0,0,0,1]}]}`), "1/2 C 0-3 w:n"},
 		{"ids as bytes everywhere", `{"resource_spans":[{"resource":{"attributes":[{"key":"service.name","value":{"value":{"StringValue":"w"}}}]},"scope_spans":[{"spans":[{"trace_id":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,2],"span_id":[0,0,0,0,0,0,0,3],"parent_span_id":[],"name":"n","kind":2,"start_time_unix_nano":1,"end_time_unix_nano":4},{"trace_id":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,2],"span_id":[ 0, 0, 0, 0, 0, 0, 0, 4 ],"parent_span_id":[0,0,0,0,0,0,0,3],"name":"m","start_time_unix_nano":1,"end_time_unix_nano":4}]}]}]}`, "102/3 S 0-3 w:n; 102/4<3 - 0-3 w:m"},
-		{"ids of no bytes", in(`{"traceId":[1,256],"spanId":"2"},{"traceId":[-1],"spanId":"2"},{"traceId":["x"],"spanId":"2"},{"traceId":"1","spanId":"3","startTimeUnixNano":1,"endTimeUnixNano":2}`), "1/3 - 0-1 w:; unreadable"},
+		{"ids of no bytes", in(`{"traceId":[1,256],"spanId":"2"},{"traceId":[-1],"spanId":"2"},{"traceId":[1,"x"],"spanId":"2"},{"traceId":"1","spanId":"3","startTimeUnixNano":1,"endTimeUnixNano":2}`), "1/3 - 0-1 w:; unreadable"},
 		{"a request as protobuf's own names have it", `{"resource_spans":[{"resource":{"attributes":[{"key":"service.name","value":{"value":{"string_value":"w"}}}]},"scope_spans":[{"spans":[{"trace_id":"1","span_id":"2","name":"n","start_time_unix_nano":1,"end_time_unix_nano":4}]}]}]}`, "1/2 - 0-3 w:n"},
 		{"Jaeger's names, with durationMicros and parentId", `[{"traceId":"1","spanId":"3","parentId":"2","serviceName":"w","operationName":"n","startTime":"2026-11-29T23:27:24.000001Z","durationMicros":2000,"tags":{"span.kind":"client"},"processTags":{"host":"a"}}]`, "1/3<2 C 0-2000000 w:n; orphan; root-missing"},
 		{"Jaeger's names, with an end in place of a duration", `{"traceId":"1","spanId":"2","operationName":"n","serviceName":"w","startTime":"2026-11-29T23:27:24Z","endTime":"2026-11-29T23:27:24.000005Z"}`, "1/2 - 0-5000 w:n"},
