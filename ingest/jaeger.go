@@ -44,6 +44,9 @@ type zeroStart struct {
 
 // toyClock is how long after 1970 all spans of a trace end whose clock counts
 // from 0: made by hand, as CRISP's tests are. A start of 0 is then a time.
+//
+// Note: OTLP has no such rule. A 0 is defined as unset there, protobuf does not write it,
+// and a span that was left without a start would get one.
 const toyClock = 24 * time.Hour
 
 // jaegerTrace reads an object with spans and processes. A span whose process

@@ -16,6 +16,7 @@ type jsonText struct {
 	byPdata bool // whole objects of OTLP go to pdata
 
 	lead     int   // index before which text is not of the file here, see unit
+	headless bool  // as astray in unit
 	saved    int   // index after the last span read: what lies before is not lost
 	deferred []int // offsets of scopes under the old name, see resourceSpans
 
@@ -83,7 +84,7 @@ func (t *jsonText) offsetOf(index int) int64 { return t.base + int64(index) }
 func (t *jsonText) decode(buf []byte, base int64, tail string) (inside bool) {
 	t.pos, t.base, t.why, t.saved = 0, base, "", t.lead
 	t.forms, t.keys, t.members, t.envelopes, t.rescanned = jsonForms, signKeys, t.members[:0], 0, 0
-	t.astray = false
+	t.astray = t.headless
 	t.byLine = true
 	for {
 		t.buf, t.bounded = buf, false
@@ -157,7 +158,7 @@ func (t *jsonText) nuls() {
 // topAt reads the object at the index. One that begins its line is no piece of
 // a broken one.
 func (t *jsonText) topAt(start int) bool {
-	t.astray = t.astray && start > 0 && t.buf[start-1] != '\n'
+	t.astray = t.astray && (start == 0 || t.buf[start-1] != '\n')
 	return t.top()
 }
 
@@ -199,6 +200,8 @@ func (t *jsonText) logged() bool {
 	if at == 0 {
 		return false
 	}
+	// What closes an object that was never opened is no logger's.
+	t.astray = bytes.IndexByte(t.buf[t.pos:t.pos+at], '}') >= 0
 	t.pos, t.why = t.pos+at, ""
 	return t.top()
 }

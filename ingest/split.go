@@ -49,6 +49,9 @@ type unit struct {
 	// lead is how many bytes in front are no content of this place, but what the
 	// data stands in, see stretch. base is such that the others are where it says.
 	lead int
+	// astray is whether the data goes on with a value whose head is missing: objects that
+	// do not begin their line may be pieces of it.
+	astray bool
 	// tail says why nothing follows the data: endOfInput, tooLong or what broke
 	// the content; "" where something does.
 	tail string
@@ -91,8 +94,8 @@ func (f *source) readText() {
 	buf, base := f.begin(f.free.get(0))
 	count := brackets{}
 	long := stretch{}
-	seen := 0 // index up to which there is no easy place
-	lead := 0 // as in unit
+	seen := 0                // index up to which there is no easy place
+	lead, astray := 0, false // as in unit
 	for f.broken == "" && f.ctx.Err() == nil {
 		at := lastRecord(buf, seen)
 		seen = max(0, len(buf)-recordHead)
@@ -115,14 +118,15 @@ func (f *source) readText() {
 			rest := f.free.get(len(opening) + len(left))
 			rest = inPieces(append(rest, opening...), left)
 			end := base + int64(len(buf))
-			f.pass(unit{decode: (*worker).text, data: append(buf[:at], closing...), base: base, lead: lead})
+			f.pass(unit{decode: (*worker).text, data: append(buf[:at], closing...), base: base, lead: lead, astray: astray})
 			base = end - int64(len(rest))
-			buf, count, seen, lead = rest, brackets{}, 0, len(opening)
+			astray = at == count.last && count.astray
+			buf, count, seen, lead = rest, brackets{astray: astray}, 0, len(opening)
 		case len(buf) >= f.largest:
-			f.pass(unit{decode: (*worker).text, data: buf, base: base, lead: lead, tail: tooLong})
+			f.pass(unit{decode: (*worker).text, data: buf, base: base, lead: lead, astray: astray, tail: tooLong})
 			f.skipLines()
 			base = f.offset
-			buf, count, seen, lead = f.free.get(0), brackets{}, 0, 0
+			buf, count, seen, lead, astray = f.free.get(0), brackets{}, 0, 0, false
 		}
 		more := blockSize
 		if len(buf) >= wideBlock { // it was looked through from its beginning
@@ -130,7 +134,7 @@ func (f *source) readText() {
 		}
 		buf = f.fill(buf, min(f.largest, len(buf)+more))
 	}
-	f.end(unit{decode: (*worker).text, data: buf, base: base, lead: lead, tail: f.broken})
+	f.end(unit{decode: (*worker).text, data: buf, base: base, lead: lead, astray: astray, tail: f.broken})
 }
 
 // skipLines skips to the next line that starts a value.
@@ -189,7 +193,9 @@ type brackets struct {
 	pos, depth int
 	quoted     bool
 	garbage    bool // between values, until the end of the line
+	astray     bool // an object was closed that was never opened, see unit
 	last       int  // the last index so far at which text may be cut
+	line       int  // index at which the last line between values begins; 0: the first
 }
 
 // safe returns the last index at which no value is open, 0 if there is none.
@@ -224,7 +230,7 @@ func (c *brackets) step(b byte) {
 	switch {
 	case b == '\n' && (c.depth == 0 || c.quoted):
 		// Between values, or in a string, which means that the line was cut.
-		c.depth, c.quoted, c.garbage, c.last = 0, false, false, c.pos
+		c.depth, c.quoted, c.garbage, c.last, c.line = 0, false, false, c.pos, c.pos
 	case c.garbage:
 	case b == '"':
 		c.quoted = !c.quoted
@@ -232,10 +238,13 @@ func (c *brackets) step(b byte) {
 		c.quoted = c.quoted && !c.garbage
 	case c.quoted:
 	case b == '{' || b == '[' && c.depth > 0:
+		c.astray = c.astray && (c.line == 0 || c.line != c.pos-1) // as in jsonText.topAt
 		c.depth++
 	case b == '}' || b == ']':
 		if c.depth > 0 {
 			c.depth--
+		} else if b == '}' {
+			c.astray = true
 		}
 		if c.depth == 0 {
 			c.last = c.pos

@@ -151,3 +151,23 @@ func TestStretchAnywhere(t *testing.T) {
 		}
 	}
 }
+
+// Where the head of a value is missing, its spans are without their resource, however
+// many units they are spread over.
+func TestHeadless(t *testing.T) {
+	var indented strings.Builder
+	indented.WriteString("          \"name\": \"n\"\n        }")
+	const n = 7000 // 11 MB, beyond wideBlock
+	for i := range n {
+		fmt.Fprintf(&indented, ",\n        {\n          \"traceId\": \"%032x\",\n          \"spanId\": \"%016x\",\n          \"name\": %q,\n          \"startTimeUnixNano\": \"1\",\n          \"endTimeUnixNano\": \"2\"\n        }", i+1, i+1, strings.Repeat("n", 1500))
+	}
+	indented.WriteString("\n      ]\n    }\n  ]\n},\n{\n")
+	indented.WriteString(strings.TrimPrefix(line(9999, 1, 0, "svc", "n", 2, 1000, 2000), `{`))
+	d := readText(t, indented.String())
+	if d.Spans != 1 || d.Traces[0].Spans[0].Resource.Service != "svc" {
+		t.Errorf("%d spans, want the one behind", d.Spans)
+	}
+	if got := note(d, Unreadable); got.Count < n || got.Bytes < n*1500 {
+		t.Errorf("note %+v, want one for each of %d spans", got, n)
+	}
+}

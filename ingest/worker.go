@@ -40,9 +40,9 @@ func (w *worker) run() {
 
 // text decodes a run of JSON values.
 func (w *worker) text(u unit) {
-	w.json.lead = min(u.lead, len(u.data))
+	w.json.lead, w.json.headless = min(u.lead, len(u.data)), u.astray
 	inside := w.json.decode(u.data, u.base, u.tail)
-	w.json.lead = 0
+	w.json.lead, w.json.headless = 0, false
 	if u.tail == endOfInput {
 		w.sink.found[u.file].ends = u.base + int64(len(u.data))
 	}
