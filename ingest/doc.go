@@ -21,8 +21,8 @@
 //	Jaeger protobuf: spans back to back, or a batch        an id of 16 bytes, one of 8
 //
 // Around any of these, several times: gzip, zstd (bzip2, zlib, snappy), tar, zip, UTF-16, the log of a
-// container (CRI, Docker), the prefix of a logger. What is known and not read is
-// refused by name, with what would do (signs).
+// container (CRI, Docker), the prefix of a logger, those of docker compose and kubectl. What
+// is known and not read is refused by name, with what would do (signs).
 //
 // What comes out: one Trace for each trace id over all inputs, and one for each
 // span without a trace id. The result does not depend on the order of the
@@ -33,7 +33,7 @@
 //
 //  1. expand (files.go) turns paths into a sorted list of files.
 //  2. tell (sniff.go) finds the form by the first bytes; take (unwrap.go,
-//     archive.go, loglines.go) unwraps until nothing is left to unwrap.
+//     archive.go, loglines.go, prefixes.go) unwraps until nothing is left to unwrap.
 //  3. split.go cuts the content into units that can be decoded alone, a long
 //     value inside (stretch.go); rotate.go joins a line that was cut between two
 //     files. Several files are read at once (reading.go).

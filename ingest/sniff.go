@@ -62,6 +62,7 @@ var signs = slices.Concat([]sign{
 	{name: "HTML", is: text(isHTML), refuse: "an HTML page, not a dump: was the download refused?"},
 	{name: "docker", is: text(isDocker), unwrap: (*source).undocker},
 	{name: "CRI", is: text(isCRI), unwrap: (*source).uncri},
+	{name: "prefixed lines", is: text(isPrefixed), unwrap: (*source).unprefix},
 }, consoles, []sign{
 	{name: "YAML", is: text(isYAML), refuse: "OTLP as YAML, as the collector's tests have it: make JSON of it (yq -o=json)"},
 	{name: "CSV", is: text(isCSV), refuse: "a table (CSV), whose columns have no fixed meaning: export OTLP, or JSON lines with the columns' usual names"},

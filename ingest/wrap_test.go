@@ -104,30 +104,42 @@ func TestWrappings(t *testing.T) {
 	text := strings.Join(three, "\n") + "\n"
 	parts := []packed{{"a/1.json", three[0]}, {"a/2.json.gz", string(gz([]byte(three[1])))}, {"b.txt.zst", string(zst([]byte(three[2])))}}
 	want := readText(t, text)
+	var indent bytes.Buffer
+	for _, line := range three {
+		if err := json.Indent(&indent, []byte(line), "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		indent.WriteByte('\n')
+	}
+	indented := strings.TrimSuffix(indent.String(), "\n")
 	for name, content := range map[string]string{
-		"tar":                       tarOf(t, parts...),
-		"tar in gzip":               string(gz([]byte(tarOf(t, parts...)))),
-		"tar in tar":                tarOf(t, packed{"x.tar", tarOf(t, parts[:2]...)}, parts[2]),
-		"zip":                       zipOf(t, parts...),
-		"zip in gzip":               string(gz([]byte(zipOf(t, parts...)))),
-		"zip in tar":                tarOf(t, packed{"x.zip", zipOf(t, parts[1:]...)}, parts[0]),
-		"tar in zip":                zipOf(t, packed{"x.tar.gz", string(gz([]byte(tarOf(t, parts...))))}),
-		"UTF-16, little end first":  utf16Of(text, binary.LittleEndian),
-		"UTF-16, big end first":     utf16Of(text, binary.BigEndian),
-		"UTF-16, little, no mark":   utf16Of(text, binary.LittleEndian)[2:],
-		"UTF-16, big, no mark":      utf16Of(text, binary.BigEndian)[2:],
-		"UTF-16 in gzip":            string(gz([]byte(utf16Of(text, binary.LittleEndian)))),
-		"CRI":                       criOf(text, 1<<20),
-		"docker":                    dockerOf(text, 1<<20),
-		"docker, split":             dockerOf(text, 100),
-		"docker in gzip":            string(gz([]byte(dockerOf(text, 1<<20)))),
-		"a shipper's log":           strings.ReplaceAll(strings.ReplaceAll(dockerOf(text, 1<<20), `\n",`, `",`), `"}`+"\n", `","kubernetes":{"pod":"x"}}`+"\n"),
-		"CRI in UTF-16":             utf16Of(criOf(text, 1<<20), binary.LittleEndian),
-		"a logger's prefix":         "INFO: " + strings.Join(three, "\nINFO: "),
-		"a compose prefix":          "web-1  | " + strings.Join(three, "\nweb-1  | "),
-		"a log subscription":        `{"messageType":"DATA_MESSAGE","logGroup":"g","logEvents":[{"id":"1","timestamp":1,"message":` + quoted(three[0]) + `},{"id":"2","message":` + quoted(three[1]) + `}]}{"logEvents":[{"id":"3","message":` + quoted(three[2]) + `}]}`,
-		"a kubectl prefix":          "[pod/x/otelcol] " + strings.Join(three, "\n[pod/x/otelcol] "),
-		"a prefix, then bare spans": "INFO: " + strings.NewReplacer(`{"resourceSpans":[`, "", `]}]}]}`+"\n", "]}]}\nINFO: ", "]}]}]}", "]}]}").Replace(text[:len(text)-1]),
+		"tar":                                 tarOf(t, parts...),
+		"tar in gzip":                         string(gz([]byte(tarOf(t, parts...)))),
+		"tar in tar":                          tarOf(t, packed{"x.tar", tarOf(t, parts[:2]...)}, parts[2]),
+		"zip":                                 zipOf(t, parts...),
+		"zip in gzip":                         string(gz([]byte(zipOf(t, parts...)))),
+		"zip in tar":                          tarOf(t, packed{"x.zip", zipOf(t, parts[1:]...)}, parts[0]),
+		"tar in zip":                          zipOf(t, packed{"x.tar.gz", string(gz([]byte(tarOf(t, parts...))))}),
+		"UTF-16, little end first":            utf16Of(text, binary.LittleEndian),
+		"UTF-16, big end first":               utf16Of(text, binary.BigEndian),
+		"UTF-16, little, no mark":             utf16Of(text, binary.LittleEndian)[2:],
+		"UTF-16, big, no mark":                utf16Of(text, binary.BigEndian)[2:],
+		"UTF-16 in gzip":                      string(gz([]byte(utf16Of(text, binary.LittleEndian)))),
+		"CRI":                                 criOf(text, 1<<20),
+		"docker":                              dockerOf(text, 1<<20),
+		"docker, split":                       dockerOf(text, 100),
+		"docker in gzip":                      string(gz([]byte(dockerOf(text, 1<<20)))),
+		"a shipper's log":                     strings.ReplaceAll(strings.ReplaceAll(dockerOf(text, 1<<20), `\n",`, `",`), `"}`+"\n", `","kubernetes":{"pod":"x"}}`+"\n"),
+		"CRI in UTF-16":                       utf16Of(criOf(text, 1<<20), binary.LittleEndian),
+		"a logger's prefix":                   "INFO: " + strings.Join(three, "\nINFO: "),
+		"a compose prefix":                    "web-1  | " + strings.Join(three, "\nweb-1  | "),
+		"a log subscription":                  `{"messageType":"DATA_MESSAGE","logGroup":"g","logEvents":[{"id":"1","timestamp":1,"message":` + quoted(three[0]) + `},{"id":"2","message":` + quoted(three[1]) + `}]}{"logEvents":[{"id":"3","message":` + quoted(three[2]) + `}]}`,
+		"indented, behind compose's prefixes": "web-1     | " + strings.ReplaceAll(indented, "\n", "\nweb-1     | "),
+		"indented, behind kubectl's times":    "2026-11-29T23:27:26.000000000Z " + strings.ReplaceAll(indented, "\n", "\r\n2026-11-29T23:27:26.100000000Z "),
+		"indented, behind pods' names":        "[pod/x/otelcol] " + strings.ReplaceAll(indented, "\n", "\n[pod/x/otelcol] "),
+		"indented, behind names and times":    "web-1  | 2026-11-29T23:27:26Z " + strings.ReplaceAll(indented, "\n", "\nweb-1  | 2026-11-29T23:27:26Z "),
+		"a kubectl prefix":                    "[pod/x/otelcol] " + strings.Join(three, "\n[pod/x/otelcol] "),
+		"a prefix, then bare spans":           "INFO: " + strings.NewReplacer(`{"resourceSpans":[`, "", `]}]}]}`+"\n", "]}]}\nINFO: ", "]}]}]}", "]}]}").Replace(text[:len(text)-1]),
 	} {
 		for _, from := range []string{"file", "stdin"} {
 			o, path := keepAll, "-"
