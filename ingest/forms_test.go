@@ -42,6 +42,8 @@ var forms = map[string]func(*Trace){
 	"stdouttrace.json":            nil,
 	"clickhouse.jsonl":            nil,
 	"clickhouse-format-json.json": nil,
+	"signoz.jsonl":                without("scope"),
+	"signoz-v2.jsonl":             without("scope", "links"),
 	"victoriatraces.jsonl":        nil,
 	"quickwit.jsonl":              nil,
 	"quickwit-search.json":        nil,
