@@ -157,7 +157,7 @@ func (t *jsonText) jaegerFields(r *record) {
 			c.duration, c.lasts = t.jaegerDuration()
 		case "endTime": // of those others
 			c.end, _ = t.jaegerTime()
-		case "tags", "tag":
+		case "tags", "tag", "JaegerTags", "JaegerTag": // the latter of the collector's Logz.io exporter
 			t.jaegerTags(&r.span, false)
 		case "logs":
 			t.jaegerLogs()

@@ -33,7 +33,7 @@ func (t *jsonText) jaegerPath(span *Span, path []byte) {
 		}
 		flat.process = true
 		t.jaegerProcessPath(name)
-	case "tag", "tags":
+	case "tag", "tags", "JaegerTag":
 		t.jaegerTagPath(span, path, &flat.tags)
 	case "references":
 		switch string(name) {

@@ -19,6 +19,7 @@ type zipkinState struct {
 	anyOwner string // service of the first annotation
 	v1       bool
 	loose    bool // a core annotation names no endpoint
+	some     bool // it has what lines of a log with both ids do not have
 }
 
 // An endpoint is who sent or received.
@@ -37,6 +38,10 @@ func (t *jsonText) zipkinFields(r *record) {
 	z := &t.zipkin
 	*z = zipkinState{kind: z.kind[:0]}
 	t.object(func(key []byte) {
+		switch string(key) {
+		case "duration", "kind", "parentId", "localEndpoint", "remoteEndpoint", "annotations", "binaryAnnotations":
+			z.some = true
+		}
 		switch string(key) {
 		case "traceId":
 			t.id(r.trace[:])
@@ -68,6 +73,9 @@ func (t *jsonText) zipkinFields(r *record) {
 			t.skip()
 		}
 	})
+	if !z.some {
+		t.fail("no span of Zipkin: duration, kind, parent, endpoints and annotations are missing")
+	}
 	if t.why != "" {
 		return
 	}
