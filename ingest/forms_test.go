@@ -51,6 +51,8 @@ var forms = map[string]func(*Trace){
 	"opensearch.jsonl":            nil,
 	"opensearch-ss4o.jsonl":       nil,
 	"elasticsearch.jsonl":         without("events"),
+	"elasticsearch-none.jsonl":    nil,
+	"elasticsearch-dedot.jsonl":   nil,
 	"cloudwatch.jsonl":            nil,
 	"vector.jsonl":                nil,
 	"python-console.json":         without("scope"),

@@ -73,6 +73,7 @@ var jsonForms = []jsonForm{
 	{"durationInNanos spanId startTime", 0, (*jsonText).openSearchSpan, "a span of OpenSearch"},
 	{"instrumentationScope spanId startTime", '{', (*jsonText).ss4oSpan, "a span of OpenSearch"},
 	{"resource @timestamp span_id trace_id duration", '{', (*jsonText).elasticsearchSpan, "a span of Elasticsearch"},
+	{"EndTimestamp @timestamp SpanId TraceId", '"', (*jsonText).elasticsearchOldSpan, "a span of Elasticsearch"},
 	{"resource startTimeUnixNano spanId", '{', (*jsonText).cloudWatchSpan, "a span of CloudWatch"},
 	{"time_start span_id trace_id", 0, (*jsonText).snakeSpan, "a span of OpenTelemetry's shell"},
 	{"ingest_timestamp span_id start_time_unix_nano", 0, (*jsonText).snakeSpan, "a span of Vector"},
