@@ -17,7 +17,7 @@ import "bytes"
 //   - Vector's source opentelemetry: OTLP's names in snake case, times as RFC 3339
 //     all the same, the resource's attributes under resources;
 //   - tables whose columns are OTLP's fields, as Databricks has them: in snake case,
-//     the resource as an object or its service as a column;
+//     the resource as an object or its service as a column, the status in two columns;
 //   - OpenTelemetry's shell (Thoth): time_start and time_end, the status as a word.
 //
 // References: Data Prepper, docs/schemas/trace-analytics; the collector's
@@ -82,23 +82,27 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 			c.end = t.nanosOrInstant()
 		case "@timestamp": // beside startTime the same, or Go's zero time
 			stamp = t.milliNanos()
-		case "duration", "durationNano", "durationInNanos":
+		case "duration", "durationNano", "duration_nano", "durationInNanos":
 			c.duration, c.lasts = t.nanos()
 		case "status":
 			t.status(&r.span)
-		case "status.code", "status.message":
-			t.documentStatus(&r.span, key[len("status."):])
+		case "status.code", "status_code", "statusCode":
+			if s := statusOf(t.word()); s > r.span.Status { // it may be HTTP's, beside the other
+				r.span.Status = s
+			}
+		case "status.message", "status_message", "statusMessage":
+			r.span.StatusText = t.cache.get(t.text())
 		case "serviceName", "service_name":
 			t.serviceName(t.text())
 		case "resource", "resources":
 			t.documentResource()
-		case "attributes":
+		case "attributes", "span_attributes", "spanAttributes":
 			t.documentAttributes(false)
-		case "resource_attributes":
+		case "resource_attributes", "resourceAttributes":
 			t.documentAttributes(true)
 		case "scope", "instrumentationScope", "instrumentation_scope":
 			t.only("name", func() { r.span.Scope = t.cache.get(t.text()) })
-		case "instrumentationScope.name":
+		case "instrumentationScope.name", "scope.name", "scope_name", "scopeName":
 			r.span.Scope = t.cache.get(t.text())
 		case "events":
 			if events == nil {
@@ -109,10 +113,10 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 		case "links":
 			t.list(t.linkOf)
 		default: // among these traceGroup, data_stream and the counts of what was dropped
-			if name, ok := bytes.CutPrefix(key, []byte("span.attributes.")); ok {
-				t.documentAttribute(name, false)
-			} else if name, ok := bytes.CutPrefix(key, []byte("resource.attributes.")); ok {
+			if name, ok := bytes.CutPrefix(key, []byte("resource.attributes.")); ok {
 				t.documentAttribute(name, true)
+			} else if name, ok := bytes.CutPrefix(bytes.TrimPrefix(key, []byte("span.")), []byte("attributes.")); ok {
+				t.documentAttribute(name, false)
 			} else {
 				t.skip()
 			}
@@ -131,17 +135,6 @@ func (t *jsonText) nanosOrInstant() int64 {
 		t.fail("malformed time")
 	}
 	return ns
-}
-
-func (t *jsonText) documentStatus(span *Span, key []byte) {
-	switch string(key) {
-	case "code":
-		span.Status = statusOf(t.word())
-	case "message":
-		span.StatusText = t.cache.get(t.text())
-	default:
-		t.skip()
-	}
 }
 
 // documentResource reads {"attributes":{…},"schemaUrl":""}, or in ss4o_traces the

@@ -34,9 +34,11 @@ func TestMilliNanos(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	const ids = `"traceId":"00000000000000000000000000000001","spanId":"0000000000000001",`
 	for doc, want := range map[string]string{
-		`{` + ids + `"startTime":"2021-05-18T18:58:44.695Z","durationInNanos":65000000,"serviceName":"cartservice"}`:                                           "cartservice [{service.name cartservice}] [] 65ms",
-		`{` + ids + `"startTime":"2021-05-18T18:58:44.695Z","durationInNanos":1,"attributes":{"http":{"request":{"method":"GET"}},"a@b":1}}`:                   " [] [{a.b 1} {http.request.method GET}] 1ns",
-		`{` + ids + `"startTimeUnixNano":1621364324695000000,"durationNano":7,"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"w"}}]}}`: "w [{service.name w}] [] 7ns",
+		`{` + ids + `"startTime":"2021-05-18T18:58:44.695Z","durationInNanos":65000000,"serviceName":"cartservice"}`:                                                              "cartservice [{service.name cartservice}] [] 65ms",
+		`{` + ids + `"startTime":"2021-05-18T18:58:44.695Z","durationInNanos":1,"attributes":{"http":{"request":{"method":"GET"}},"a@b":1}}`:                                      " [] [{a.b 1} {http.request.method GET}] 1ns",
+		`{` + ids + `"startTimeUnixNano":1621364324695000000,"durationNano":7,"resource.attributes.service.name":"w","serviceName":"w","attributes.a.b":"c"}`:                     "w [{service.name w}] [{a.b c}] 7ns",
+		`{"trace_id":"1","span_id":"1","start_time_unix_nano":1621364324695000000,"duration_nano":7,"resource":{"service.name":"w"},"status_code":2,"span_attributes":{"a":"b"}}`: "w [{service.name w}] [{a b}] 7ns",
+		`{` + ids + `"startTimeUnixNano":1621364324695000000,"durationNano":7,"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"w"}}]}}`:                    "w [{service.name w}] [] 7ns",
 	} {
 		d := readText(t, doc)
 		s := d.Traces[0].Spans[0]

@@ -3,10 +3,10 @@ package ingest
 import "bytes"
 
 // signozRow reads a row of SigNoz's tables signoz_index_v3 and signoz_index_v2, local or
-// distributed, as ClickHouse gives it in the formats of clickhouseRow: the start in the
-// zone of the server, which is taken to be UTC, the duration in nanoseconds, attributes in
-// a map for each type, events and links as JSON in strings. Neither has scopes, the second
-// no links.
+// distributed, and a span as the column model of signoz_spans has it. ClickHouse gives them
+// in the formats of clickhouseRow: the start in the zone of the server, which is taken to be
+// UTC, the duration in nanoseconds, attributes in a map for each type, events and references
+// as JSON in strings. None has scopes, the second no references.
 //
 // Without the column of the parent, each span would be a root: such a row is none of this
 // form. Nor are spans of SigNoz's API, whose starts are cut to milliseconds.
@@ -17,16 +17,18 @@ func (t *jsonText) signozRow(o *object) { t.alone(o.start, (*jsonText).signozFie
 
 func (t *jsonText) signozFields(r *record) {
 	c := clock{}
-	links := 0
+	references := 0
 	t.object(func(key []byte) {
 		switch string(key) {
 		case "timestamp":
 			c.start = t.instant()
+		case "startTimeUnixNano":
+			c.start = t.nanosOrInstant()
 		case "duration_nano", "durationNano":
 			c.duration, c.lasts = t.nanos()
-		case "trace_id", "traceID":
+		case "trace_id", "traceID", "traceId":
 			t.id(r.trace[:])
-		case "span_id", "spanID":
+		case "span_id", "spanID", "spanId":
 			t.id(r.span.ID[:])
 		case "parent_span_id", "parentSpanID":
 			t.parent(r.span.ParentID[:], t.text())
@@ -44,39 +46,59 @@ func (t *jsonText) signozFields(r *record) {
 			t.serviceName(t.text())
 		case "resources_string", "resourceTagsMap", "resource":
 			t.flatAttributes(true)
-		case "attributes_string", "attributes_number", "attributes_bool", "stringTagMap", "numberTagMap", "boolTagMap":
+		case "attributes_string", "attributes_number", "attributes_bool", "tagMap", "stringTagMap", "numberTagMap", "boolTagMap":
 			t.flatAttributes(false)
-		case "events":
+		case "events", "event":
 			if t.events == nil {
 				t.skip()
 			} else {
 				t.list(func() { t.within(func() { t.eventsOf(&signozEvent) }) })
 			}
 		case "links", "references":
-			links = t.skipTo()
+			references = t.skipTo()
 		default: // among these columns for single attributes, which are in the maps as well
 			t.skip()
 		}
 	})
-	t.readAt(links, func() { t.within(func() { t.list(func() { t.signozLink(r) }) }) })
+	t.readAt(references, func() { t.within(func() { t.list(func() { t.signozReference(r) }) }) })
 	start, end := c.times()
 	t.finish(r, start, end)
 }
 
 var signozEvent = eventForm{"name", "timeUnixNano", "attributeMap", nanosOrInstant, func(t *jsonText) { t.nativeAttributes(false) }}
 
-// signozLink reads a link. The first is to the parent.
-func (t *jsonText) signozLink(r *record) {
-	from := len(t.linked)
-	t.linkOf()
-	if n := len(t.linked); n > from && t.linked[from] == (Link{r.trace, r.span.ParentID}) {
-		t.linked = t.linked[:from]
+// signozReference reads a reference: to the parent, or a link.
+func (t *jsonText) signozReference(r *record) {
+	var l Link
+	parent := false
+	t.object(func(key []byte) {
+		switch string(key) {
+		case "traceId":
+			t.id(l.TraceID[:])
+		case "spanId":
+			t.id(l.SpanID[:])
+		case "refType":
+			parent = string(t.text()) == "CHILD_OF"
+		default:
+			t.skip()
+		}
+	})
+	switch {
+	case t.why != "":
+	case parent && l.TraceID == r.trace && (r.span.ParentID == SpanID{} || r.span.ParentID == l.SpanID):
+		r.span.ParentID = l.SpanID
+	case t.links:
+		t.putLink(l)
 	}
 }
 
 // within reads the JSON in the string that comes next, which is a list or an element of
-// one.
+// one. What is no string is read as it stands.
 func (t *jsonText) within(read func()) {
+	if t.peek() != '"' {
+		read()
+		return
+	}
 	at, text := t.offset(), bytes.Clone(t.text())
 	if t.why != "" || len(text) == 0 {
 		return
