@@ -335,36 +335,44 @@ func (t *jsonText) jaegerLogs() {
 		t.object(func(key []byte) {
 			switch string(key) {
 			case "timestamp":
-				text := t.word()
-				ok := false
-				if at, ok = scaled(text, 3); !ok {
-					at, _ = instant(text)
-				}
+				at = t.jaegerLogTime()
 			case "fields":
 				fields = t.skipTo()
 			default:
 				t.skip()
 			}
 		})
-		name, kept := t.wantEvent(nil)
-		t.readAt(fields, func() {
-			t.eachTag(func() {
-				if string(t.jaeger.key) == "event" {
-					name, kept = t.wantEvent(t.value)
-				}
-			})
-		})
-		if !kept || t.why != "" {
-			return
-		}
-		from := len(t.held)
-		t.readAt(fields, func() {
-			t.eachTag(func() {
-				if want, kept := t.want(t.jaeger.key, false); kept && string(t.jaeger.key) != "event" {
-					t.put(want, false)
-				}
-			})
-		})
-		t.putEvent(name, uint64(max(at, 0)), from)
+		t.jaegerLog(at, func(use func()) { t.readAt(fields, func() { t.eachTag(use) }) })
 	})
+}
+
+// jaegerLogTime reads microseconds, or RFC 3339. One that cannot be read is as good as
+// none.
+func (t *jsonText) jaegerLogTime() int64 {
+	text := t.word()
+	at, ok := scaled(text, 3)
+	if !ok {
+		at, _ = instant(text)
+	}
+	return at
+}
+
+// jaegerLog reads a log whose fields each gives.
+func (t *jsonText) jaegerLog(at int64, each func(use func())) {
+	name, kept := t.wantEvent(nil)
+	each(func() {
+		if string(t.jaeger.key) == "event" {
+			name, kept = t.wantEvent(t.value)
+		}
+	})
+	if !kept || t.why != "" {
+		return
+	}
+	from := len(t.held)
+	each(func() {
+		if want, kept := t.want(t.jaeger.key, false); kept && string(t.jaeger.key) != "event" {
+			t.put(want, false)
+		}
+	})
+	t.putEvent(name, uint64(max(at, 0)), from)
 }

@@ -11,8 +11,8 @@ import "bytes"
 // In an answer to a search for fields, which Kibana shows as the JSON of a document,
 // every value is in a list besides (jsonScanner.single).
 //
-// Logs have lists in their lists: flattened they no longer say which field was whose,
-// and are left out.
+// Logs have lists in their lists: flattened, those of more than one log no longer say
+// which field was whose, and are left out, with a note.
 
 // jaegerFlat is what is remembered of a document that is flattened.
 type jaegerFlat struct {
@@ -20,6 +20,7 @@ type jaegerFlat struct {
 	refs        columns // lists of spans, traces and types of references
 	tags        columns // lists of keys and values
 	processTags columns
+	logs        columns // lists of keys and values of fields, and of times
 }
 
 // jaegerPath reads the member of a span whose key is a path, or skips it.
@@ -35,6 +36,17 @@ func (t *jsonText) jaegerPath(span *Span, path []byte) {
 		t.jaegerProcessPath(name)
 	case "tag", "tags", "JaegerTag":
 		t.jaegerTagPath(span, path, &flat.tags)
+	case "logs":
+		switch string(name) {
+		case "fields.key":
+			flat.logs[0] = t.skipTo()
+		case "fields.value":
+			flat.logs[1] = t.skipTo()
+		case "timestamp":
+			flat.logs[2] = t.skipTo()
+		default:
+			t.skip()
+		}
 	case "references":
 		switch string(name) {
 		case "spanID":
@@ -82,8 +94,9 @@ func (t *jsonText) jaegerTagPath(span *Span, path []byte, lists *columns) {
 // jaegerLists reads what is in lists of its own, once all were seen.
 func (t *jsonText) jaegerLists(span *Span) {
 	flat := t.jaeger.flat
-	t.jaegerTagLists(span, flat.tags)
-	t.jaegerTagLists(nil, flat.processTags)
+	t.eachPair(flat.tags, func() { t.putTag(span, t.jaeger.key, false) })
+	t.eachPair(flat.processTags, func() { t.putTag(nil, t.jaeger.key, true) })
+	t.jaegerLogLists(flat.logs)
 	if flat.process {
 		t.jaeger.process = t.resource()
 	}
@@ -98,12 +111,28 @@ func (t *jsonText) jaegerLists(span *Span) {
 	t.jaeger.refs = append(t.jaeger.refs, refs...)
 }
 
-func (t *jsonText) jaegerTagLists(span *Span, lists columns) {
+// jaegerLogLists reads the fields of a log, if there is one.
+func (t *jsonText) jaegerLogLists(lists columns) {
+	if t.events == nil || lists[2] == 0 {
+		return
+	}
+	at, size := int64(0), 0
+	if n := t.column(lists[2], func(int) { at = t.jaegerLogTime() }); n > 1 {
+		t.readAt(lists[2], func() { t.skip(); size = t.pos - lists[2] })
+		t.notUsed(t.offsetOf(lists[2]), int64(size), "logs of a flattened document, which no longer says whose its fields are")
+	} else if n == 1 {
+		t.jaegerLog(at, func(use func()) { t.eachPair(lists, use) })
+	}
+}
+
+// eachPair is eachTag for tags, or fields, whose keys and values are in lists.
+func (t *jsonText) eachPair(lists columns, use func()) {
 	var keys []string
 	t.column(lists[0], func(int) { keys = append(keys, string(t.text())) })
 	t.columnOf(len(keys), lists[1], func(i int) {
+		t.jaeger.key = append(t.jaeger.key[:0], keys[i]...)
 		if t.nativeOfOne(); t.why == "" {
-			t.putTag(span, []byte(keys[i]), span == nil)
+			use()
 		}
 	})
 }
