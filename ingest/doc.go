@@ -21,8 +21,8 @@
 //	Jaeger protobuf: spans back to back, or a batch        an id of 16 bytes, one of 8
 //
 // Around any of these, several times: gzip, zstd (bzip2, zlib, snappy), tar, zip, UTF-16, the log of a
-// container (CRI, Docker), the prefix of a logger, those of docker compose and kubectl. What
-// is known and not read is refused by name, with what would do (signs).
+// container (CRI, Docker), the prefix of a logger, those of docker compose, kubectl and
+// syslog. What is known and not read is refused by name, with what would do (signs).
 //
 // What comes out: one Trace for each trace id over all inputs, and one for each
 // span without a trace id. The result does not depend on the order of the

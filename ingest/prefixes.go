@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// Who shows the logs of containers puts something before each line, also before those in
+// Who shows logs puts something before each line, also before those in
 // the middle of an indented value:
 //
 //	python-1  | {                                    docker compose logs
 //	python-1  |     "name": "GET /",
 //	2026-11-29T23:27:26.000000000Z {                 kubectl logs --timestamps, docker logs -t
 //	[pod/web-5f/web] {                               kubectl logs --prefix
+//	Nov 29 23:27:26 node-1 web[812]: {               journalctl, syslog
 //
 // Several may stand one behind the other. A value into which another container wrote is
 // broken.
@@ -66,12 +67,23 @@ func behindPod(line []byte) ([]byte, bool) {
 	return text, ok && !bytes.ContainsAny(name, " \t\"{}")
 }
 
-// behindTime returns the text of "time text", the time as RFC 3339.
+// behindTime returns the text of "time text", the time as RFC 3339 or as in syslog, and host
+// and program behind it as there.
 func behindTime(line []byte) ([]byte, bool) {
 	stamp, text, ok := bytes.Cut(line, []byte(" "))
+	layout := time.RFC3339Nano
+	if n := len(time.Stamp); len(stamp) == len("Nov") && len(line) > n && line[n] == ' ' {
+		stamp, text, layout = line[:n], line[n+1:], time.Stamp
+	}
 	if !ok || len(stamp) > 40 {
 		return nil, false
 	}
-	_, err := time.Parse(time.RFC3339Nano, string(stamp))
-	return text, err == nil
+	if _, err := time.Parse(layout, string(stamp)); err != nil {
+		return nil, false
+	}
+	at := bytes.Index(text[:min(len(text), maxPrefix)], []byte("]: "))
+	if at > 0 && len(bytes.Fields(text[:at])) == 2 && !bytes.ContainsAny(text[:at], "\"{}") {
+		text = text[at+len("]: "):]
+	}
+	return text, true
 }

@@ -137,6 +137,8 @@ func TestWrappings(t *testing.T) {
 		"indented, behind compose's prefixes": "web-1     | " + strings.ReplaceAll(indented, "\n", "\nweb-1     | "),
 		"indented, behind kubectl's times":    "2026-11-29T23:27:26.000000000Z " + strings.ReplaceAll(indented, "\n", "\r\n2026-11-29T23:27:26.100000000Z "),
 		"indented, behind pods' names":        "[pod/x/otelcol] " + strings.ReplaceAll(indented, "\n", "\n[pod/x/otelcol] "),
+		"indented, behind syslog's":           "Nov  9 23:27:26 node-1 web[812]: " + strings.ReplaceAll(indented, "\n", "\nNov 29 23:27:26 node-1 web[812]: "),
+		"indented, behind syslog's new ones":  "2026-11-29T23:27:26.5+01:00 node-1 web[812]: " + strings.ReplaceAll(indented, "\n", "\n2026-11-29T23:27:26+01:00 node-1 web[812]: "),
 		"indented, behind names and times":    "web-1  | 2026-11-29T23:27:26Z " + strings.ReplaceAll(indented, "\n", "\nweb-1  | 2026-11-29T23:27:26Z "),
 		"a kubectl prefix":                    "[pod/x/otelcol] " + strings.Join(three, "\n[pod/x/otelcol] "),
 		"a prefix, then bare spans":           "INFO: " + strings.NewReplacer(`{"resourceSpans":[`, "", `]}]}]}`+"\n", "]}]}\nINFO: ", "]}]}]}", "]}]}").Replace(text[:len(text)-1]),
