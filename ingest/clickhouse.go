@@ -51,6 +51,10 @@ func (t *jsonText) clickhouseFields(r *record) {
 			events[1] = t.skipTo()
 		case "Events.Attributes", "events_attributes":
 			events[2] = t.skipTo()
+		case "Events":
+			t.eventsOf(&clickhouseEvent)
+		case "Links":
+			t.list(t.linkOf)
 		case "Links.TraceId", "links_trace_id":
 			links[0] = t.skipTo()
 		case "Links.SpanId", "links_span_id":
@@ -64,6 +68,10 @@ func (t *jsonText) clickhouseFields(r *record) {
 	start, end := c.times()
 	t.finish(r, start, end)
 }
+
+// clickhouseEvent is for tables whose nested columns are not flattened, as ClickHouse Cloud
+// makes them (flatten_nested): events, and links, are lists of objects.
+var clickhouseEvent = eventForm{"Name", "Timestamp", "Attributes", instant, func(t *jsonText) { t.flatAttributes(false) }}
 
 // flatAttributes reads an object whose members are attributes. Where the
 // column has the type JSON, a dotted key is an object in an object.

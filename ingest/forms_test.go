@@ -42,6 +42,7 @@ var forms = map[string]func(*Trace){
 	"stdouttrace.json":            nil,
 	"clickhouse.jsonl":            nil,
 	"clickhouse-format-json.json": nil,
+	"clickhouse-nested.jsonl":     nil,
 	"signoz.jsonl":                without("scope"),
 	"signoz-v2.jsonl":             without("scope", "links"),
 	"victoriatraces.jsonl":        nil,

@@ -63,6 +63,8 @@ var jsonForms = []jsonForm{
 	{"_spanContext startTime", '{', (*jsonText).jsSpan, "a span of JavaScript's SDK"},
 	{"spanContext startTime", '{', (*jsonText).jsSpan, "a span of JavaScript's SDK"},
 	{"hrTime hrTimeObserved", 0, (*jsonText).otherSignals, "a log record of JavaScript's SDK"},
+	{"message id traceId", '"', (*jsonText).logObject, "a line of a log without spans"},
+	{"msg id traceId", '"', (*jsonText).logObject, "a line of a log without spans"},
 	{"id traceId timestamp attributes", '"', (*jsonText).jsSpan, "a span of JavaScript's console exporter"},
 	{"id traceId attributes", '"', nil, "no span of a known form (id, traceId and attributes)" + useOTLP},
 	{"id traceId startTime", '"', nil, "no span of a known form (id, traceId and startTime)" + useOTLP},

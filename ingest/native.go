@@ -401,9 +401,9 @@ func (t *jsonText) eventsOf(form *eventForm) {
 func (t *jsonText) contextOf(trace, span []byte) {
 	t.object(func(key []byte) {
 		switch string(key) {
-		case "TraceID", "traceID", "traceId", "trace_id", "link_trace_id":
+		case "TraceID", "TraceId", "traceID", "traceId", "trace_id", "link_trace_id":
 			t.id(trace)
-		case "SpanID", "spanID", "spanId", "span_id", "link_span_id":
+		case "SpanID", "SpanId", "spanID", "spanId", "span_id", "link_span_id":
 			t.id(span)
 		default:
 			t.skip()
