@@ -9,6 +9,7 @@ package ingest
 func (t *jsonText) bareSpan(o *object) {
 	if t.astray {
 		t.fail("a span without its resource")
+		t.oddly(t.offsetOf(o.start), oddText(t.offsetOf(o.start), "a span without its resource: the beginning of the file is missing, or broken"), saysForm)
 		return
 	}
 	t.alone(o.start, func(t *jsonText, r *record) {
