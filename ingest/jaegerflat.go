@@ -94,6 +94,9 @@ func (t *jsonText) jaegerTagPath(span *Span, path []byte, lists *columns) {
 // jaegerLists reads what is in lists of its own, once all were seen.
 func (t *jsonText) jaegerLists(span *Span) {
 	flat := t.jaeger.flat
+	if flat == (jaegerFlat{}) {
+		return
+	}
 	t.eachPair(flat.tags, func() { t.putTag(span, t.jaeger.key, false) })
 	t.eachPair(flat.processTags, func() { t.putTag(nil, t.jaeger.key, true) })
 	t.jaegerLogLists(flat.logs)
@@ -129,6 +132,9 @@ func (t *jsonText) jaegerLogLists(lists columns) {
 func (t *jsonText) eachPair(lists columns, use func()) {
 	var keys []string
 	t.column(lists[0], func(int) { keys = append(keys, string(t.text())) })
+	if len(keys) > 0 && lists[1] == 0 {
+		t.fail("a flattened document that has keys without values")
+	}
 	t.columnOf(len(keys), lists[1], func(i int) {
 		t.jaeger.key = append(t.jaeger.key[:0], keys[i]...)
 		if t.nativeOfOne(); t.why == "" {

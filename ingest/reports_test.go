@@ -108,6 +108,8 @@ func TestFormDetails(t *testing.T) {
 			"1/2<7 C 0-5000 w:c; orphan; root-missing"},
 		{"Jaeger, a flattened document that has equal values once", `{"traceID":"1","spanID":"1","operationName":"p","startTime":10,"duration":5,"process.serviceName":"a"}` + `{"traceID":"1","spanID":"2","operationName":"c","references.refType":["CHILD_OF"],"references.traceID":["1"],"references.spanID":["6","7"],"startTime":10,"duration":5,"process.serviceName":"w"}`,
 			"1/1 - 0-5000 a:p; unreadable"},
+		{"Jaeger, a flattened document without the values of its tags", `{"traceID":"1","spanID":"1","operationName":"p","startTime":10,"duration":5,"process.serviceName":"a"}{"traceID":"1","spanID":"2","operationName":"p","startTime":10,"duration":5,"process.serviceName":"a","tags.key":["span.kind"]}`,
+			"1/1 - 0-5000 a:p; unreadable"},
 		{"Jaeger, a flattened document of two logs", `{"traceID":"1","spanID":"1","operationName":"p","startTime":10,"duration":5,"process.serviceName":"a","logs.timestamp":[11,12],"logs.fields.key":["event","event"],"logs.fields.value":["x","y"]}`,
 			"1/1 - 0-5000 a:p; unreadable"},
 		{"Jaeger, a process that is not there", jaeger(`{"traceID":"1","spanID":"2","operationName":"c","startTime":11,"duration":2,"processID":"p3"}`), "1/2 - 0-2000 :c"},
