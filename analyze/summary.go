@@ -245,7 +245,7 @@ func (s *summary) sharePaths(list []Dependency) {
 		}
 	}
 	for i, d := range s.a.deps {
-		if t := whole[i]; t.time > 0 && !t.of.mixed() {
+		if t := whole[i]; d.held.of.n > 0 && t.time > 0 && !t.of.mixed() {
 			share := d.held.sum.float() / t.time
 			list[i].PathShare = &share
 		}

@@ -107,6 +107,34 @@ c R 75 90`+get+`a=peer.service=b a=http.response.status_code=200 a=http.resend_c
 	want(t, "p50", *d.Latency.P50.Point, ms(15))
 }
 
+func TestPathOfFragments(t *testing.T) {
+	// The same two calls, side by side: b held the request for 45 ms, a for nothing. Where the
+	// span around them is lost, each is a fragment that ends with it, and has held nobody that is known.
+	const calls = `
+a R 10 40` + get + `a=server.address=a a=http.response.status_code=200
+b R 10 55` + get + `a=server.address=b a=http.response.status_code=200
+`
+	whole, lost := "R - 0 60 k=SERVER s=web"+calls, strings.ReplaceAll(calls, " R ", " gone ")
+	share := 45. / 60
+	for _, row := range []struct {
+		name   string
+		texts  []string
+		n, on  []int // calls of a and b, and those on the path
+		path   time.Duration
+		shares []*float64
+	}{
+		{"whole", []string{whole}, []int{1, 1}, []int{0, 1}, ms(45), []*float64{new(float64), &share}},
+		{"lost", []string{lost}, []int{1, 1}, []int{0, 0}, 0, []*float64{nil, nil}},
+		{"both", []string{whole, lost}, []int{2, 2}, []int{0, 1}, ms(45), []*float64{new(float64), &share}},
+	} {
+		d := Run(worked(t, row.texts...), Options{}).Report.Dependencies
+		want(t, row.name+": calls", []int{d[0].Calls, d[1].Calls}, row.n)
+		want(t, row.name+": on the path", []int{d[0].OnPath, d[1].OnPath}, row.on)
+		want(t, row.name+": path", []time.Duration{d[0].Path, d[1].Path}, []time.Duration{0, row.path})
+		want(t, row.name+": shares", []*float64{d[0].PathShare, d[1].PathShare}, row.shares)
+	}
+}
+
 func TestFindingsOfACall(t *testing.T) {
 	// The second and the third try of b begin after the deadline of 100 ms; a is beside them.
 	d := worked(t, `
