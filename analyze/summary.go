@@ -47,7 +47,9 @@ func newSummary(a *Analysis) *summary {
 
 func (s *summary) add(r *request) {
 	s.a.hedge(r)
-	for _, f := range s.a.find(r) {
+	list := s.a.find(r)
+	byCall(list)
+	for _, f := range list {
 		s.file(r.service, r.route, r.split, &f)
 		switch f.code {
 		case RequestLate:
