@@ -430,6 +430,31 @@ s c 520 680 k=SERVER s=db h=B
 }
 
 // TestSkewNeedsAgreement: a shift is made if more calls agree with it than with none.
+func TestNothingIsKnownOfACalleeThatBeginsBeforeItsCall(t *testing.T) {
+	// A cut call proves nothing about clocks, and those of B are not moved. Where its span begins when
+	// it can, it ran on for 30 ms, its answer would have been there in time, and the request that
+	// called it leaves it 90 ms. Where it begins before its call, whether by 5 or by 200 ms, B's
+	// clock is off: how it ended, and what was left to it, is not known.
+	for _, row := range []struct {
+		early    float64
+		ranOn    int
+		deadline int
+		false    int
+	}{{0, 1, 1, 1}, {0.9, 1, 1, 1}, {5, 0, 0, 0}, {40, 0, 0, 0}, {200, 0, 0, 0}} {
+		r := Run(worked(t, fmt.Sprintf(`
+R - 1000 1060 k=SERVER s=web h=A st=ERROR
+c R 1010 1050`+get+`h=A st=DEADLINE
+s c %g %g k=SERVER s=b h=B
+`, 1010-row.early, 1080-row.early)), Options{Deadline: ms(100)}).Report
+		what := fmt.Sprintf("%g ms early: ", row.early)
+		d := depTo(t, &r, "b")
+		want(t, what+"ran on", d.RanOn, row.ranOn)
+		want(t, what+"false timeouts", slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == FalseTimeout }), row.false > 0)
+		b := r.Routes[slices.IndexFunc(r.Routes, func(r Route) bool { return r.Service == "b" })]
+		want(t, what+"deadlines of b", b.WithDeadline, row.deadline)
+	}
+}
+
 func TestSkewNeedsAgreement(t *testing.T) {
 	for _, test := range []struct {
 		third string // of the callee: 400 is when it was called
