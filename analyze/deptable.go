@@ -68,7 +68,9 @@ func (d *depTable) learn(r *request, k int) {
 	d.messaging = d.messaging || c.messaging
 	d.deadlines = d.deadlines || r.deadline != nil
 	d.protocols.learn(c.protocol)
-	d.extra.add(r.weight, int64(c.tries()-1))
+	if !r.torn(c) {
+		d.extra.add(r.weight, int64(c.tries()-1))
+	}
 	d.blind = d.blind || c.path > 0 && c.blind()
 	if !r.loose() { // what the path of a piece says of the request around it, nobody knows
 		d.held.add(r.weight, int64(c.path))

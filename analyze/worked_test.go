@@ -135,6 +135,40 @@ b R 10 55` + get + `a=server.address=b a=http.response.status_code=200
 	}
 }
 
+func TestExtraLoadOfFragments(t *testing.T) {
+	// Two attempts of one call. Where their parent is lost, whether they are of one call is not known.
+	const tries = `
+a R 5 25` + get + `a=server.address=b a=http.response.status_code=503 st=ERROR
+b R 35 55` + get + `a=server.address=b a=http.response.status_code=200 a=http.request.resend_count=1
+`
+	whole, lost := "R - 0 60 k=SERVER s=web"+tries, strings.ReplaceAll(tries, " R ", " gone ")
+	one := 1.
+	for _, row := range []struct {
+		name     string
+		texts    []string
+		attempts int
+		extra    *float64
+	}{
+		{"whole", []string{whole}, 2, &one},
+		{"lost", []string{lost}, 2, nil},
+		{"both", []string{whole, lost}, 4, &one},
+	} {
+		d := Run(worked(t, row.texts...), Options{}).Report.Dependencies[0]
+		want(t, row.name+": attempts", d.Attempts, row.attempts)
+		want(t, row.name+": extra load", d.ExtraLoad, row.extra)
+	}
+	c, err := Compare(Run(worked(t, "R - 0 60 k=SERVER s=web", lost), Options{}), Run(worked(t, whole), Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range c.Dependencies[0].Differences {
+		if d.Measure == ExtraLoad {
+			want(t, "extra load before", d.Before.Point, (*float64)(nil))
+			want(t, "extra load after", d.After.Point, &one)
+		}
+	}
+}
+
 func TestFindingsOfACall(t *testing.T) {
 	// The second and the third try of b begin after the deadline of 100 ms; a is beside them.
 	d := worked(t, `
