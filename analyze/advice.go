@@ -265,6 +265,9 @@ func (r *Route) adviseCause(worst []LateOne) (a Advice, ok bool) {
 // it is about none.
 func (f *Finding) advise(d *Dependency) (a Advice, ok bool) {
 	a = Advice{Finding: string(f.Code), Service: f.Service, Route: f.Route, Callee: f.Callee, Operation: f.Operation, Split: f.Split, Requests: f.Count, Since: f.First}
+	if f.Calls > 0 && !a.OfRetries() {
+		a.Requests = f.Calls
+	}
 	if len(f.Examples) > 0 {
 		e := &f.Examples[0]
 		a.Trace, a.Span, a.File, a.Position = e.Trace, e.Span, e.File, e.Position
@@ -280,7 +283,7 @@ func (f *Finding) advise(d *Dependency) (a Advice, ok bool) {
 	}
 	switch f.Code {
 	case FalseTimeout:
-		a.Do, a.From, a.SavesHigh = RaiseTimeout, current(), &f.Count
+		a.Do, a.From, a.SavesHigh = RaiseTimeout, current(), &f.Unanswered
 		none := 0
 		a.SavesLow = &none
 		if d != nil && d.Ceiling != nil && (a.From == nil || *d.Ceiling > *a.From) {

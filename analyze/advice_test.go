@@ -127,6 +127,30 @@ y c %[4]d %[5]d k=SERVER s=b h=B
 	t.Errorf("advice %+v, want %s", r.Advice, RaiseTimeout)
 }
 
+func TestAdviceAboutAttemptsCountsCalls(t *testing.T) {
+	// Three requests make one call each, of two attempts that are cut at 40 ms although their callee
+	// ends well in time: six attempts, three calls. A third attempt of the last one is answered: a
+	// longer timeout would get no answer there that it has not.
+	const first = `
+c R 10 50` + get + `st=DEADLINE
+y c 12 70 k=SERVER s=b
+d R 60 100` + get + `a=http.request.resend_count=1 st=DEADLINE
+z d 62 120 k=SERVER s=b
+`
+	const third = `
+e R 110 130` + get + `a=http.request.resend_count=2 a=http.response.status_code=200
+x e 112 128 k=SERVER s=b
+`
+	texts := []string{"R - 0 105 k=SERVER s=web st=ERROR" + first, "R - 0 105 k=SERVER s=web st=ERROR" + first, "R - 0 135 k=SERVER s=web" + first + third}
+	r := Run(worked(t, texts...), Options{Deadline: ms(300)}).Report
+	want(t, "calls and attempts", []int{depTo(t, &r, "b").Calls, depTo(t, &r, "b").Attempts}, []int{3, 7})
+	f := r.Findings[slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Code == FalseTimeout })]
+	want(t, "attempts, calls, and those without an answer", []int{f.Count, f.Calls, f.Unanswered}, []int{6, 3, 2})
+	a := r.Advice[slices.IndexFunc(r.Advice, func(a Advice) bool { return a.Do == RaiseTimeout })]
+	want(t, "calls", a.Requests, 3)
+	want(t, "saves", []int{*a.SavesLow, *a.SavesHigh}, []int{0, 2})
+}
+
 func TestSplitBy(t *testing.T) {
 	r := Run(oneCall(hundred()), Options{Deadline: ms(98), SplitBy: "cloud.region"}).Report
 	got := map[string][2]int{}

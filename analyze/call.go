@@ -330,6 +330,14 @@ func (t *traced) addCall(g *group) {
 	r.calls = append(r.calls, c)
 }
 
+// beforeCall reports whether an entry begins before the span that called it, by more than clocks
+// that agree can be off. Nothing was proved that would move its clock, and no time of it can
+// be held against one of its caller's.
+func (t *traced) beforeCall(entry int32) bool {
+	p := t.Spans[entry].Parent
+	return p >= 0 && t.Spans[entry].Start < t.Spans[p].Start-provedSkew
+}
+
 // lookAtCallee notes what the callee's span says about an attempt.
 func (t *traced) lookAtCallee(a *attempt, base time.Duration) {
 	if a.server < 0 {
@@ -337,7 +345,7 @@ func (t *traced) lookAtCallee(a *attempt, base time.Duration) {
 	}
 	s := &t.Spans[a.server]
 	a.instance = t.emitters[a.server].instance
-	if s.Defect != 0 {
+	if s.Defect != 0 || t.beforeCall(a.server) {
 		return
 	}
 	a.calleeEnd, a.leg, a.word = s.End-base, t.leg(a.server), t.word(a.server)

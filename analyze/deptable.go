@@ -68,12 +68,16 @@ func (d *depTable) learn(r *request, k int) {
 	d.messaging = d.messaging || c.messaging
 	d.deadlines = d.deadlines || r.deadline != nil
 	d.protocols.learn(c.protocol)
-	d.held.add(r.weight, int64(c.path))
-	d.extra.add(r.weight, int64(c.tries()-1))
-	if c.path > 0 {
-		d.onPath++
-		d.path += c.path
-		d.blind = d.blind || c.blind()
+	if !r.torn(c) {
+		d.extra.add(r.weight, int64(c.tries()-1))
+	}
+	d.blind = d.blind || c.path > 0 && c.blind()
+	if !r.loose() { // what the path of a piece says of the request around it, nobody knows
+		d.held.add(r.weight, int64(c.path))
+		if c.path > 0 {
+			d.onPath++
+			d.path += c.path
+		}
 	}
 	if c.hint != "" {
 		d.hint = c.hint

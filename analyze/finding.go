@@ -63,6 +63,8 @@ type found struct {
 	to      dependency // zero: about the request itself
 	dep     int32      // its number; of false-timeout and late-anyway
 	caused  bool
+	call    *call // whose attempt it is about; nil: it is about none
+	again   bool  // an earlier attempt of the call was found to be so
 	example Example
 
 	remedies []remedy // of request-late
@@ -113,6 +115,25 @@ func (a *Analysis) find(r *request) (list []found) {
 	return list
 }
 
+// byCall marks findings about a call of which an earlier attempt was found to be so. Those of one
+// code about the attempts of one call have none about another call between them.
+func byCall(list []found) {
+	var of *call
+	var codes []FindingCode
+	for i := range list {
+		f := &list[i]
+		if f.call == nil {
+			continue
+		}
+		if f.call != of {
+			of, codes = f.call, codes[:0]
+		}
+		if f.again = slices.Contains(codes, f.code); !f.again {
+			codes = append(codes, f.code)
+		}
+	}
+}
+
 // mark notes on the calls of a request what was found about them.
 func (r *request) mark(list []found) {
 	calls := make(map[ingest.SpanID][]*call, len(r.calls))
@@ -151,7 +172,7 @@ func (a *Analysis) findAttempt(r *request, c *call, i int) (f found, ok bool) {
 	if again {
 		code = retry
 	}
-	f = found{code: code, to: *c.to, example: a.callExample(r, c, i, a.timeoutOf(r, c, try.start))}
+	f = found{code: code, to: *c.to, call: c, example: a.callExample(r, c, i, a.timeoutOf(r, c, try.start))}
 	f.example.Amount = amount
 	return f, true
 }
@@ -242,6 +263,12 @@ func (f *Finding) count(one *found) {
 		return
 	}
 	f.Count++
+	if c := one.call; c != nil && !one.again {
+		f.Calls++
+		if c.winner < 0 {
+			f.Unanswered++
+		}
+	}
 	i, _ := slices.BinarySearchFunc(f.Examples, e, func(x Example, y *Example) int { return x.worse(y) })
 	if i < MaxExamples {
 		f.Examples = slices.Insert(f.Examples, i, *e)

@@ -233,7 +233,9 @@ func (t *ledger) add(a *Analysis, r *request, trace, number int64) {
 			d.cut.add(trace, try.weight, !try.unfinished && try.outcome.Cut())
 		}
 		tries := int64(c.tries())
-		d.extra.add(trace, r.weight, tries-1)
+		if !r.torn(c) {
+			d.extra.add(trace, r.weight, tries-1)
+		}
 		if r.table != nil {
 			d.perRequest.add(number, trace, r.weight, tries)
 			d.path.add(number, trace, r.weight, int64(c.path))

@@ -12,7 +12,7 @@ func (a *Analysis) findTimeouts(r *request, c *call, i int, list []found) []foun
 	d := a.deps[c.dep]
 	left := r.deadline.budget - try.start
 	add := func(code FindingCode, amount time.Duration, detail *Detail) {
-		f := found{code: code, to: *c.to, dep: c.dep, example: a.callExample(r, c, i, a.timeoutOf(r, c, try.start))}
+		f := found{code: code, to: *c.to, dep: c.dep, call: c, example: a.callExample(r, c, i, a.timeoutOf(r, c, try.start))}
 		f.example.Amount, f.example.Detail = amount, detail
 		list = append(list, f)
 	}
@@ -67,7 +67,7 @@ func (a *Analysis) findConnecting(r *request, list []found) []found {
 			if took <= limit {
 				continue
 			}
-			f := found{code: ConnectSlow, to: *c.to, dep: c.dep, example: r.example(c, i)}
+			f := found{code: ConnectSlow, to: *c.to, dep: c.dep, call: c, example: r.example(c, i)}
 			if r.deadline != nil {
 				f.example = a.callExample(r, c, i, a.timeoutOf(r, c, try.start))
 			}

@@ -221,9 +221,13 @@ type Finding struct {
 	Split     *string     `json:"split,omitempty"`
 	Count     int         `json:"count"`     // originators only
 	CausedBy  int         `json:"caused_by"` // the same trouble that began elsewhere and is counted there
-	First     int64       `json:"first_unix_ns"`
-	Last      int64       `json:"last_unix_ns"`
-	Examples  []Example   `json:"examples"` // worst first: by Amount, then trace id; at most MaxExamples
+	// Calls is the calls whose attempts Count counts, and Unanswered those of them that no attempt
+	// was answered of; 0: the finding is not about attempts.
+	Calls      int       `json:"calls,omitempty"`
+	Unanswered int       `json:"unanswered,omitempty"`
+	First      int64     `json:"first_unix_ns"`
+	Last       int64     `json:"last_unix_ns"`
+	Examples   []Example `json:"examples"` // worst first: by Amount, then trace id; at most MaxExamples
 }
 
 // MaxExamples is how many examples a finding keeps.

@@ -47,7 +47,9 @@ func newSummary(a *Analysis) *summary {
 
 func (s *summary) add(r *request) {
 	s.a.hedge(r)
-	for _, f := range s.a.find(r) {
+	list := s.a.find(r)
+	byCall(list)
+	for _, f := range list {
 		s.file(r.service, r.route, r.split, &f)
 		switch f.code {
 		case RequestLate:
@@ -245,7 +247,7 @@ func (s *summary) sharePaths(list []Dependency) {
 		}
 	}
 	for i, d := range s.a.deps {
-		if t := whole[i]; t.time > 0 && !t.of.mixed() {
+		if t := whole[i]; d.held.of.n > 0 && t.time > 0 && !t.of.mixed() {
 			share := d.held.sum.float() / t.time
 			list[i].PathShare = &share
 		}

@@ -107,6 +107,68 @@ c R 75 90`+get+`a=peer.service=b a=http.response.status_code=200 a=http.resend_c
 	want(t, "p50", *d.Latency.P50.Point, ms(15))
 }
 
+func TestPathOfFragments(t *testing.T) {
+	// The same two calls, side by side: b held the request for 45 ms, a for nothing. Where the
+	// span around them is lost, each is a fragment that ends with it, and has held nobody that is known.
+	const calls = `
+a R 10 40` + get + `a=server.address=a a=http.response.status_code=200
+b R 10 55` + get + `a=server.address=b a=http.response.status_code=200
+`
+	whole, lost := "R - 0 60 k=SERVER s=web"+calls, strings.ReplaceAll(calls, " R ", " gone ")
+	share := 45. / 60
+	for _, row := range []struct {
+		name   string
+		texts  []string
+		n, on  []int // calls of a and b, and those on the path
+		path   time.Duration
+		shares []*float64
+	}{
+		{"whole", []string{whole}, []int{1, 1}, []int{0, 1}, ms(45), []*float64{new(float64), &share}},
+		{"lost", []string{lost}, []int{1, 1}, []int{0, 0}, 0, []*float64{nil, nil}},
+		{"both", []string{whole, lost}, []int{2, 2}, []int{0, 1}, ms(45), []*float64{new(float64), &share}},
+	} {
+		d := Run(worked(t, row.texts...), Options{}).Report.Dependencies
+		want(t, row.name+": calls", []int{d[0].Calls, d[1].Calls}, row.n)
+		want(t, row.name+": on the path", []int{d[0].OnPath, d[1].OnPath}, row.on)
+		want(t, row.name+": path", []time.Duration{d[0].Path, d[1].Path}, []time.Duration{0, row.path})
+		want(t, row.name+": shares", []*float64{d[0].PathShare, d[1].PathShare}, row.shares)
+	}
+}
+
+func TestExtraLoadOfFragments(t *testing.T) {
+	// Two attempts of one call. Where their parent is lost, whether they are of one call is not known.
+	const tries = `
+a R 5 25` + get + `a=server.address=b a=http.response.status_code=503 st=ERROR
+b R 35 55` + get + `a=server.address=b a=http.response.status_code=200 a=http.request.resend_count=1
+`
+	whole, lost := "R - 0 60 k=SERVER s=web"+tries, strings.ReplaceAll(tries, " R ", " gone ")
+	one := 1.
+	for _, row := range []struct {
+		name     string
+		texts    []string
+		attempts int
+		extra    *float64
+	}{
+		{"whole", []string{whole}, 2, &one},
+		{"lost", []string{lost}, 2, nil},
+		{"both", []string{whole, lost}, 4, &one},
+	} {
+		d := Run(worked(t, row.texts...), Options{}).Report.Dependencies[0]
+		want(t, row.name+": attempts", d.Attempts, row.attempts)
+		want(t, row.name+": extra load", d.ExtraLoad, row.extra)
+	}
+	c, err := Compare(Run(worked(t, "R - 0 60 k=SERVER s=web", lost), Options{}), Run(worked(t, whole), Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range c.Dependencies[0].Differences {
+		if d.Measure == ExtraLoad {
+			want(t, "extra load before", d.Before.Point, (*float64)(nil))
+			want(t, "extra load after", d.After.Point, &one)
+		}
+	}
+}
+
 func TestFindingsOfACall(t *testing.T) {
 	// The second and the third try of b begin after the deadline of 100 ms; a is beside them.
 	d := worked(t, `
@@ -402,6 +464,31 @@ s c 520 680 k=SERVER s=db h=B
 }
 
 // TestSkewNeedsAgreement: a shift is made if more calls agree with it than with none.
+func TestNothingIsKnownOfACalleeThatBeginsBeforeItsCall(t *testing.T) {
+	// A cut call proves nothing about clocks, and those of B are not moved. Where its span begins when
+	// it can, it ran on for 30 ms, its answer would have been there in time, and the request that
+	// called it leaves it 90 ms. Where it begins before its call, whether by 5 or by 200 ms, B's
+	// clock is off: how it ended, and what was left to it, is not known.
+	for _, row := range []struct {
+		early    float64
+		ranOn    int
+		deadline int
+		false    int
+	}{{0, 1, 1, 1}, {0.9, 1, 1, 1}, {5, 0, 0, 0}, {40, 0, 0, 0}, {200, 0, 0, 0}} {
+		r := Run(worked(t, fmt.Sprintf(`
+R - 1000 1060 k=SERVER s=web h=A st=ERROR
+c R 1010 1050`+get+`h=A st=DEADLINE
+s c %g %g k=SERVER s=b h=B
+`, 1010-row.early, 1080-row.early)), Options{Deadline: ms(100)}).Report
+		what := fmt.Sprintf("%g ms early: ", row.early)
+		d := depTo(t, &r, "b")
+		want(t, what+"ran on", d.RanOn, row.ranOn)
+		want(t, what+"false timeouts", slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == FalseTimeout }), row.false > 0)
+		b := r.Routes[slices.IndexFunc(r.Routes, func(r Route) bool { return r.Service == "b" })]
+		want(t, what+"deadlines of b", b.WithDeadline, row.deadline)
+	}
+}
+
 func TestSkewNeedsAgreement(t *testing.T) {
 	for _, test := range []struct {
 		third string // of the callee: 400 is when it was called
