@@ -283,9 +283,11 @@ func (f *Finding) advise(d *Dependency) (a Advice, ok bool) {
 	}
 	switch f.Code {
 	case FalseTimeout:
-		a.Do, a.From, a.SavesHigh = RaiseTimeout, current(), &f.Unanswered
-		none := 0
-		a.SavesLow = &none
+		a.Do, a.From = RaiseTimeout, current()
+		if f.Unanswered > 0 { // else a later attempt was answered each time
+			none := 0
+			a.SavesLow, a.SavesHigh = &none, &f.Unanswered
+		}
 		if d != nil && d.Ceiling != nil && (a.From == nil || *d.Ceiling > *a.From) {
 			a.To = d.Ceiling
 		}

@@ -149,6 +149,12 @@ x e 112 128 k=SERVER s=b
 	a := r.Advice[slices.IndexFunc(r.Advice, func(a Advice) bool { return a.Do == RaiseTimeout })]
 	want(t, "calls", a.Requests, 3)
 	want(t, "saves", []int{*a.SavesLow, *a.SavesHigh}, []int{0, 2})
+
+	// Where each call got an answer in the end, a longer timeout gets none that nobody has.
+	r = Run(worked(t, texts[2], texts[2]), Options{Deadline: ms(300)}).Report
+	a = r.Advice[slices.IndexFunc(r.Advice, func(a Advice) bool { return a.Do == RaiseTimeout })]
+	want(t, "calls that are all answered", a.Requests, 2)
+	want(t, "saves of those", []*int{a.SavesLow, a.SavesHigh}, []*int{nil, nil})
 }
 
 func TestSplitBy(t *testing.T) {
