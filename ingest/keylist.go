@@ -3,7 +3,6 @@ package ingest
 import (
 	"cmp"
 	"slices"
-	"unsafe"
 )
 
 // A keyList is the keys of a list of attributes in the order in which they came.
@@ -40,9 +39,9 @@ func (l *keyLists) find(attrs []heldAttr) *keyList {
 	}
 	at := &l.empty
 	for i := range attrs {
-		next, key := at.last, attrs[i].Key
-		if next == nil || !sameText(next.key, key) {
-			if next = l.next(at, key); next == nil {
+		next := at.last
+		if next == nil || next.key != attrs[i].Key {
+			if next = l.next(at, attrs[i].Key); next == nil {
 				return nil
 			}
 			at.last = next
@@ -53,11 +52,6 @@ func (l *keyLists) find(attrs []heldAttr) *keyList {
 		at.order = sorted(attrs)
 	}
 	return at
-}
-
-// sameText is a == b, quicker where both are nearly always one string.
-func sameText(a, b string) bool {
-	return len(a) == len(b) && (unsafe.StringData(a) == unsafe.StringData(b) || a == b)
 }
 
 func (l *keyLists) next(at *keyList, key string) *keyList {
