@@ -152,6 +152,7 @@ func TestFormDetails(t *testing.T) {
 		{"a row of OTLP's fields with HTTP's status beside its own", `{"traceId":"1","spanId":"1","startTimeUnixNano":10,"durationNano":10,"serviceName":"w","status":{"code":2},"statusCode":200}`, "1/1 -! 0-10 w:"},
 		{"a message that Redpanda's console shows", `[{"partitionID":0,"offset":1,"value":{"payload":` + in(`{"traceId":"1","spanId":"1",`+`"startTimeUnixNano":10,"endTimeUnixNano":20}`) + `,"encoding":"json"}}]`, "1/1 - 0-10 w:"},
 		{"a message that Kafka UI shows", `[{"partition":0,"offset":1,"content":` + strconv.Quote(in(`{"traceId":"1","spanId":"1","startTimeUnixNano":10,"endTimeUnixNano":20}`)) + `}]`, "1/1 - 0-10 w:"},
+		{"a span of Zipkin with nothing but a name and a start", `{"traceId":"1","id":"1","name":"get","timestamp":1795994844000000}`, "1/1 I 0-0 ?end :get; no-end"},
 		{"a line of a log with ids is no span of Zipkin", `{"level":"info","id":"1","traceId":"1","timestamp":1795994844000,"message":"hi"}{"traceId":"1","id":"2","duration":3,"timestamp":1}`, "1/2 I 0-3000 :; unreadable"},
 		{"a line of a log with a duration is none", `{"id":"1","traceId":"1","duration":12,"timestamp":1795994844000,"message":"done"}{"traceId":"1","id":"2","duration":3,"timestamp":1}`, "1/2 I 0-3000 :; unreadable"},
 		{"Jaeger, a document of Logz.io", `{"traceID":"1","spanID":"2","operationName":"n","startTime":10,"duration":5,"JaegerTags":[{"key":"otel.status_code","value":"ERROR"}],"JaegerTag":{"span@kind":"server"},"process":{"serviceName":"w","tags":[]},"type":"jaegerSpan"}`, "1/2 S! 0-5000 w:n"},
