@@ -335,7 +335,7 @@ func (t *traced) addCall(g *group) {
 // be held against one of its caller's.
 func (t *traced) beforeCall(entry int32) bool {
 	p := t.Spans[entry].Parent
-	return p >= 0 && t.Spans[entry].Start < t.Spans[p].Start-provedSkew
+	return p >= 0 && startsEarly(&t.Spans[entry], &t.Spans[p])
 }
 
 // lookAtCallee notes what the callee's span says about an attempt.

@@ -68,7 +68,7 @@ func (d *depTable) learn(r *request, k int) {
 	d.messaging = d.messaging || c.messaging
 	d.deadlines = d.deadlines || r.deadline != nil
 	d.protocols.learn(c.protocol)
-	if !r.torn(c) {
+	if !r.orphaned(c) {
 		d.extra.add(r.weight, int64(c.tries()-1))
 	}
 	d.blind = d.blind || c.path > 0 && c.blind()

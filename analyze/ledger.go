@@ -233,7 +233,7 @@ func (t *ledger) add(a *Analysis, r *request, trace, number int64) {
 			d.cut.add(trace, try.weight, !try.unfinished && try.outcome.Cut())
 		}
 		tries := int64(c.tries())
-		if !r.torn(c) {
+		if !r.orphaned(c) {
 			d.extra.add(trace, r.weight, tries-1)
 		}
 		if r.table != nil {

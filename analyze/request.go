@@ -74,9 +74,9 @@ const (
 // dependencies, and it counts nowhere else.
 func (r *request) loose() bool { return r.role == fragment || r.role == guest }
 
-// torn reports whether the call is an attempt whose parent is missing. Which other attempts are of the
+// orphaned reports whether the call is an attempt whose parent is missing. Which other attempts are of the
 // same call, nobody knows.
-func (r *request) torn(c *call) bool { return r.role == fragment && c.span == r.span }
+func (r *request) orphaned(c *call) bool { return r.role == fragment && c.span == r.span }
 
 // alone reports whether the request has a View of its own: nothing in the trace
 // is known to hold it.

@@ -15,6 +15,9 @@ import (
 // without it, the OpenTelemetry demo seems skewed by whole milliseconds.
 const provedSkew = time.Millisecond
 
+// startsEarly reports whether a callee starts so much earlier than its call.
+func startsEarly(callee, call *ingest.Span) bool { return callee.Start < call.Start-provedSkew }
+
 // An interval holds the shifts of a child's clock that make one call possible:
 // [P.start - C.start, P.end - C.end].
 type interval struct{ low, high time.Duration }
@@ -169,7 +172,7 @@ func evidences(t *ingest.Trace, at []int32, answered func(span int32) bool) map[
 			continue
 		}
 		e.feasible = append(e.feasible, interval{p.Start - c.Start, p.End - c.End})
-		if c.Start < p.Start-provedSkew {
+		if startsEarly(c, p) {
 			e.early++
 		}
 		if c.End > p.End+provedSkew {
@@ -263,7 +266,7 @@ func mayBeSkewed(t *ingest.Trace, at []int32) bool {
 		if c.Parent < 0 || c.Kind != ingest.Server || at[i] == at[c.Parent] {
 			continue
 		}
-		if p := &t.Spans[c.Parent]; c.Start < p.Start-provedSkew || c.End > p.End+provedSkew {
+		if p := &t.Spans[c.Parent]; startsEarly(c, p) || c.End > p.End+provedSkew {
 			return true
 		}
 	}

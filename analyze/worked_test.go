@@ -463,7 +463,6 @@ s c 520 680 k=SERVER s=db h=B
 		"request-late web R: 1+0", "work-past-deadline db s: 0+1", "work-past-deadline web R: 1+0"})
 }
 
-// TestSkewNeedsAgreement: a shift is made if more calls agree with it than with none.
 func TestNothingIsKnownOfACalleeThatBeginsBeforeItsCall(t *testing.T) {
 	// A cut call proves nothing about clocks, and those of B are not moved. Where its span begins when
 	// it can, it ran on for 30 ms, its answer would have been there in time, and the request that
@@ -489,6 +488,7 @@ s c %g %g k=SERVER s=b h=B
 	}
 }
 
+// TestSkewNeedsAgreement: a shift is made if more calls agree with it than with none.
 func TestSkewNeedsAgreement(t *testing.T) {
 	for _, test := range []struct {
 		third string // of the callee: 400 is when it was called

@@ -19,25 +19,30 @@ type buffers struct {
 // get returns an empty buffer with room for n bytes, used before if possible: the largest,
 // which need not grow.
 func (f *buffers) get(n int) []byte {
+	b, n := f.take(n)
+	if cap(b) < n { // and is given up
+		b = make([]byte, 0, n)
+	}
+	return b[:0]
+}
+
+// take takes the largest buffer out, nil if there is none, and says how long it is to be
+// where n bytes are needed.
+func (f *buffers) take(n int) (b []byte, least int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n = max(n, f.usual)
-	if len(f.list) == 0 {
-		return make([]byte, 0, n)
-	}
-	largest := 0
-	for i, b := range f.list {
-		if cap(b) > cap(f.list[largest]) {
+	largest := -1
+	for i := range f.list {
+		if largest < 0 || cap(f.list[i]) > cap(f.list[largest]) {
 			largest = i
 		}
 	}
-	b := f.list[largest]
-	f.list = slices.Delete(f.list, largest, largest+1)
-	f.bytes -= cap(b)
-	if cap(b) < n {
-		return make([]byte, 0, n)
+	if largest >= 0 {
+		b = f.list[largest]
+		f.list = slices.Delete(f.list, largest, largest+1)
+		f.bytes -= cap(b)
 	}
-	return b[:0]
+	return b, max(n, f.usual)
 }
 
 // put takes a buffer, if there is room.

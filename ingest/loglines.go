@@ -93,16 +93,13 @@ func parseDocker(line []byte) (l logLine, ok bool) {
 	return l, ok && j.why == ""
 }
 
-func (f *source) uncri() error {
-	f.skipToText()
-	f.wrap(&logReader{r: f.r, parse: parseCRI})
-	return nil
-}
-
-func (f *source) undocker() error {
-	f.skipToText()
-	f.wrap(&logReader{r: f.r, parse: parseDocker})
-	return nil
+// unlog takes off what parse takes off a line of the log.
+func unlog(parse func([]byte) (logLine, bool)) func(*source) error {
+	return func(f *source) error {
+		f.skipToText()
+		f.wrap(&logReader{r: f.r, parse: parse})
+		return nil
+	}
 }
 
 // A logReader reads the text inside the lines of a log. A line that is none of

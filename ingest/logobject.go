@@ -37,8 +37,19 @@ func (t *jsonText) logObject(o *object) {
 		t.unreadable(t.offsetOf(o.start), int64(o.end-o.start), o.form.name)
 		return
 	}
-	scanner, base, lead, saved := t.jsonScanner, t.base, t.lead, t.saved
-	t.jsonScanner, t.base, t.lead, t.saved, t.embedded = jsonScanner{buf: text}, at, 0, 0, true
-	t.run(endOfInput)
-	t.jsonScanner, t.base, t.lead, t.saved, t.embedded = scanner, base, lead, max(saved, o.end), false
+	lead, saved := t.lead, t.saved
+	t.lead, t.saved, t.embedded = 0, 0, true
+	t.inText(text, at, func() { t.run(endOfInput) })
+	t.lead, t.saved, t.embedded = lead, max(saved, o.end), false
+}
+
+// inText reads a text that a value stands for, whose beginning is at the offset. It
+// returns what is wrong in it; what it stands in is as before.
+func (t *jsonText) inText(text []byte, at int64, read func()) (why string) {
+	scanner, base := t.jsonScanner, t.base
+	t.jsonScanner, t.base = jsonScanner{buf: text}, at
+	read()
+	why = t.why
+	t.jsonScanner, t.base = scanner, base
+	return why
 }

@@ -32,12 +32,6 @@ func isPrefixed(head []byte) bool {
 	return false
 }
 
-func (f *source) unprefix() error {
-	f.skipToText()
-	f.wrap(&logReader{r: f.r, parse: parsePrefixed})
-	return nil
-}
-
 func parsePrefixed(line []byte) (l logLine, ok bool) {
 	l.text = line
 	for _, behind := range prefixes {

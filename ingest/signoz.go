@@ -106,12 +106,7 @@ func (t *jsonText) within(read func()) {
 	if text[0] != '[' {
 		text = append(append([]byte("["), text...), ']')
 	}
-	scanner, base := t.jsonScanner, t.base
-	t.jsonScanner, t.base = jsonScanner{buf: text}, at
-	read()
-	why := t.why
-	t.jsonScanner, t.base = scanner, base
-	if why != "" {
+	if why := t.inText(text, at, read); why != "" {
 		t.fail(why)
 	}
 }

@@ -60,9 +60,9 @@ var signs = slices.Concat([]sign{
 	// Text, whatever lies before it.
 	{name: "git-lfs", is: text(prefix("version https://git-lfs")), refuse: "a git-lfs pointer, not the file: run git lfs pull"},
 	{name: "HTML", is: text(isHTML), refuse: "an HTML page, not a dump: was the download refused?"},
-	{name: "docker", is: text(isDocker), unwrap: (*source).undocker},
-	{name: "CRI", is: text(isCRI), unwrap: (*source).uncri},
-	{name: "prefixed lines", is: text(isPrefixed), unwrap: (*source).unprefix},
+	{name: "docker", is: text(isDocker), unwrap: unlog(parseDocker)},
+	{name: "CRI", is: text(isCRI), unwrap: unlog(parseCRI)},
+	{name: "prefixed lines", is: text(isPrefixed), unwrap: unlog(parsePrefixed)},
 }, consoles, []sign{
 	{name: "YAML", is: text(isYAML), refuse: "OTLP as YAML, as the collector's tests have it: make JSON of it (yq -o=json)"},
 	{name: "CSV", is: text(isCSV), refuse: "a table (CSV), whose columns have no fixed meaning: export OTLP, or JSON lines with the columns' usual names"},

@@ -193,12 +193,10 @@ func (t *jsonText) annotationAttributes(attrs []byte) {
 	if len(attrs) == 0 {
 		return
 	}
-	outer, from := t.jsonScanner, len(t.held)
-	t.jsonScanner = jsonScanner{buf: attrs}
-	if t.nativeAttributes(false); t.why != "" {
+	from := len(t.held)
+	if t.inText(attrs, t.base, func() { t.nativeAttributes(false) }) != "" {
 		t.held = t.held[:from]
 	}
-	t.jsonScanner = outer
 }
 
 // linkTag takes a tag that the collector makes of a link:
