@@ -60,6 +60,7 @@ type Analysis struct {
 	rec        *recogniser            // of Views
 
 	spooler *ingest.Spooler
+	hoard   *hoard
 	stored  []*ingest.Spool // traces with their requests, in the order of ingest.Order; those of Run in that of the dump
 	run     bool            // made by Run
 	crop    *crop           // of the input; without what the stored traces say
@@ -86,6 +87,10 @@ func RunStore(ctx context.Context, s *ingest.Store, o Options) (*Analysis, error
 	return run(ctx, stocked(s, !o.Reread), o)
 }
 
+// failure is why what was spilled cannot be read back, or values cannot be spilled; nil: all
+// is well.
+func (a *Analysis) failure() error { return cmp.Or(a.err, a.hoard.failure()) }
+
 // Close gives up the stored requests.
 func (a *Analysis) Close() error {
 	for _, s := range a.stored {
@@ -107,6 +112,8 @@ func run(ctx context.Context, from *source, o Options) (*Analysis, error) {
 func newAnalysis(o Options) *Analysis {
 	a := &Analysis{opts: o, tables: o.Policy.tables(), depOf: map[dependency]int32{}, routeOf: map[routeKey]*routeTable{},
 		operations: map[[2]string]int{}, callees: newCallees(), languages: languages{}, spooler: ingest.NewSpooler(o.Memory/8, o.Temp), symbols: newSymbols()}
+	a.hoard = &hoard{spooler: a.spooler, limit: o.Memory / 8}
+	a.hoard.lodge(&a.arrival.took)
 	a.rec = newRecogniser(a.tables)
 	return a
 }
@@ -135,6 +142,7 @@ func (a *Analysis) finish(ctx context.Context) (*Analysis, error) {
 	for _, v := range visitors {
 		a.arrival.merge(&v.arrival)
 	}
+	a.spread(len(visitors), func(i int) { visitors[i].gaps.settle() })
 	a.setMinimums()
 	a.pass(visitors, (*visitor).survey)
 	a.setCeilings()
@@ -144,10 +152,13 @@ func (a *Analysis) finish(ctx context.Context) (*Analysis, error) {
 	for _, v := range visitors[1:] {
 		s.merge(v.summary)
 	}
-	if err := cmp.Or(a.err, ctx.Err()); err != nil {
+	if err := cmp.Or(a.failure(), ctx.Err()); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.Report = s.report(&crop)
+	if err := a.failure(); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
 	return a, nil
 }
 
@@ -183,7 +194,7 @@ func (v *visitor) learn(r *request) {
 	}
 	v.arrival.learn(r)
 	if r.table != nil {
-		r.table.learn(r)
+		r.table.learn(r, &v.gaps)
 	}
 }
 
@@ -221,6 +232,7 @@ func (a *Analysis) chainOf(r *request, ch *chain) {
 func (a *Analysis) setMinimums() {
 	a.spread(len(a.deps), func(i int) {
 		d := a.deps[i]
+		defer rest(d.samples()...)
 		if a.opts.Hints && d.rule == nil && hintOf(d.hint) == hintOptional {
 			d.required, d.falseTimeouts = false, FalseTimeoutsOptional
 		}

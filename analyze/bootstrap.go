@@ -82,7 +82,7 @@ func (s *Sample) bootstrapped() Latency {
 // nth is the answer of a rank, from 1.
 func (s *Sample) nth(rank int) (d *time.Duration) {
 	if s.seal(); !s.binned {
-		return &s.answers.values[rank-1]
+		return kept(s.answers.values[rank-1])
 	}
 	s.walk(func(m *moment) bool {
 		rank -= m.of[answered].n

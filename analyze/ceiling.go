@@ -68,10 +68,14 @@ func (d *depTable) ceilingFrom(quantile time.Duration, margin Quantile) time.Dur
 // not fit: then there is no ceiling to recommend.
 func (a *Analysis) setCeilings() {
 	margin := a.policy().Margin
-	a.spread(len(a.deps), func(i int) { a.deps[i].ceiling = a.deps[i].suggestCeiling(margin) })
+	a.spread(len(a.deps), func(i int) {
+		a.deps[i].ceiling = a.deps[i].suggestCeiling(margin)
+		a.deps[i].latency.rest()
+	})
 	a.spread(len(a.routes), func(i int) {
 		for _, c := range a.routes[i].caps {
 			c.median = c.Point(P50)
+			c.drop()
 		}
 	})
 	for _, t := range a.routes {

@@ -54,10 +54,16 @@ type depTable struct {
 
 func (a *Analysis) newDep(name dependency) *depTable {
 	d := &depTable{name: name, required: true, falseTimeouts: FalseTimeoutsRequired}
+	a.hoard.lodge(d.samples()...)
 	if d.rule = a.opts.Policy.Rule(name.caller, name.callee, name.operation); d.rule != nil {
 		d.required, d.falseTimeouts = d.rule.Required, d.rule.FalseTimeouts
 	}
 	return d
+}
+
+// samples are all that the table keeps.
+func (d *depTable) samples() []*Sample {
+	return []*Sample{&d.latency, &d.ranOn, &d.failed, &d.connect, &d.pool, &d.read, &d.cuts, &d.timeouts, &d.hedging.room}
 }
 
 // learn adds a call. Answers are events; cut and cancelled attempts are known
@@ -211,6 +217,7 @@ func (d *depTable) learnPhases(t *attempt, outcome Outcome) {
 
 // finishDep is the row of a dependency, once all requests are known.
 func (a *Analysis) finishDep(t *depTable) Dependency {
+	defer rest(t.samples()...)
 	d := Dependency{Caller: t.name.caller, Callee: t.name.callee, Operation: t.name.operation, Split: a.split(t.name.split), Calls: t.calls, Attempts: t.attempts,
 		Outcomes: map[Outcome]int{}, OnPath: t.onPath, Path: t.path, ErrorShare: t.bad.shareIn(&t.made).Point, ExtraLoad: t.extra.mean(), Latency: t.latency.Latency(),
 		RanOn: t.ranOn.N(), Minimum: t.minimum, Ceiling: t.ceiling, Warnings: []Warning{}, DoesNotFit: []string{}}

@@ -42,7 +42,8 @@
 // late request, come from the same records (saved.go).
 //
 // What step 1 yields is stored as bytes (stored.go) between the passes, names as numbers
-// (symbols.go). Steps 2 and 3 go over them on several goroutines, each of which visits the
+// (symbols.go). Values of samples (sample.go) have as much memory as the run may use, and else a
+// file (hoard.go); so have gaps between calls (gap.go). Steps 2 and 3 go over them on several goroutines, each of which visits the
 // requests of services of its own (visitor.go). A summary (save.go) holds the same in a
 // file. Summaries are read (load.go), deadlines chosen anew
 // from what was recorded, and several of them, or summaries and dumps, merged

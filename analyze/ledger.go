@@ -212,7 +212,7 @@ func (a *Analysis) ledger() (*ledger, error) {
 		a.decide(r, &ch)
 		t.add(a, r, trace, number)
 	})
-	return t, a.err
+	return t, a.failure()
 }
 
 func (t *ledger) add(a *Analysis, r *request, trace, number int64) {
@@ -263,6 +263,7 @@ func (t *ledger) addRequest(a *Analysis, r *request, trace int64) {
 	s := t.routes[key]
 	if s == nil {
 		s = &routeTally{key: key}
+		a.hoard.lodge(&s.latency)
 		t.routes[key] = s
 	}
 	s.blind = s.blind || r.blind

@@ -81,10 +81,8 @@ func (a *Analysis) Replay(o ReplayOptions) (*ReplayReport, error) {
 	var g record
 	p := player{replayer: r}
 	r.visit(func(q *request) { r.replay(q, &g, &p) })
-	if a.err != nil {
-		return nil, a.err
-	}
-	return r.report(), nil
+	report := r.report()
+	return report, a.failure()
 }
 
 // newReplayer learns what draws rest on.
@@ -98,8 +96,8 @@ func (a *Analysis) newReplayer(o *ReplayOptions) (*replayer, error) {
 	r.setScenarios()
 	var g record
 	r.visit(func(q *request) { r.learn(q, &g) })
-	if a.err != nil {
-		return nil, a.err
+	if err := a.failure(); err != nil {
+		return nil, err
 	}
 	for _, t := range r.routes {
 		if p := t.errorTails.Point(P50); p != nil {
@@ -181,6 +179,18 @@ type replayRoute struct {
 	weights    headcount // of its requests
 }
 
+// lodge makes the samples of the route lie in the hoard.
+func (t *replayRoute) lodge(h *hoard) {
+	h.lodge(&t.errorTails, &t.latencies[0], &t.latencies[1])
+	for i := range t.sums {
+		s := &t.sums[i]
+		h.lodge(&s.same[0], &s.same[1])
+		for w := range s.apart {
+			h.lodge(&s.apart[w][0], &s.apart[w][1])
+		}
+	}
+}
+
 // survivals are made when they are first asked for.
 type survivals struct {
 	a     *Analysis
@@ -189,7 +199,9 @@ type survivals struct {
 
 func (t survivals) of(dep int32) *survival {
 	if t.byDep[dep] == nil {
-		t.byDep[dep] = t.a.deps[dep].latency.survival()
+		s := &t.a.deps[dep].latency
+		t.byDep[dep] = s.survival()
+		s.rest()
 	}
 	return t.byDep[dep]
 }
@@ -304,6 +316,7 @@ func (r *replayer) learn(q *request, g *record) {
 	t := r.routes[q.table]
 	if t == nil {
 		t = &replayRoute{table: q.table, sums: make([]scenarioSum, len(r.scenarios)), theory: map[bitset]*branches{}}
+		t.lodge(r.a.hoard)
 		r.routes[q.table] = t
 	}
 	if q.failed {

@@ -22,6 +22,7 @@ func (a *Analysis) tableOf(r *request) *routeTable {
 	t := a.routeOf[key]
 	if t == nil {
 		t = &routeTable{key: key}
+		a.hoard.lodge(t.samples()...)
 		a.routeOf[key] = t
 		a.routes = append(a.routes, t)
 	}

@@ -29,10 +29,12 @@ var exactValues = 1 << 20 // only tests set it
 // shows: two samples of the same values are the same. The zero value is empty.
 //
 // Note: memory is bounded. Up to exactValues a value takes 8 bytes, 16 where
-// weights differ; beyond, a histogram takes 8 kB (with weights 48 kB) for each
+// weights differ, in memory or, with a hoard that is full, in its file; beyond, a
+// histogram takes 8 kB (with weights 48 kB) for each
 // power of two that a class reaches, and there are 54 at the most. Calls between 1 ms
 // and 10 s take 112 kB a class.
 type Sample struct {
+	hoard        *hoard
 	n            int // values
 	known        int // of which the weight is known
 	light, heavy weight
@@ -49,6 +51,9 @@ type series struct {
 	n       int
 	values  []time.Duration
 	weights []weight   // of values; nil while all values of the sample weigh the same
+	away    []parcel   // the values that are not in memory, and come before those that are
+	kept    parcel     // all values, if they are as many, in the file too
+	counted int        // bytes that the hoard counts
 	bins    *histogram // nil while values are kept
 }
 
@@ -114,8 +119,16 @@ func (s *Sample) add(c class, d time.Duration, w weight) {
 		to.bins.add(bucket(d), 1, loadOf(1, w))
 		return
 	}
+	s.put(to, d, w)
+}
+
+// put appends a value to a series that is not binned.
+func (s *Sample) put(to *series, d time.Duration, w weight) {
+	if len(to.values) == cap(to.values) {
+		to.grow(s.hoard, s.light)
+	}
 	to.values = append(to.values, d)
-	if s.light < s.heavy {
+	if s.weighted() {
 		to.weights = append(to.weights, w)
 	}
 }
@@ -152,14 +165,8 @@ func (s *Sample) bin() {
 	s.binned = true
 	s.each(func(from *series) {
 		from.bins = &histogram{weighed: s.weighted()}
-		for i, d := range from.values {
-			w := s.light
-			if from.weights != nil {
-				w = from.weights[i]
-			}
-			from.bins.add(bucket(d), 1, loadOf(1, w))
-		}
-		from.values, from.weights = nil, nil
+		from.every(s, func(d time.Duration, w weight) { from.bins.add(bucket(d), 1, loadOf(1, w)) })
+		from.drop(s.hoard)
 	})
 }
 
@@ -200,26 +207,22 @@ func (s *Sample) merge(o *Sample) {
 			}
 			continue
 		}
-		for i, d := range from.values {
-			w := o.light
-			if from.weights != nil {
-				w = from.weights[i]
-			}
+		from.every(o, func(d time.Duration, w weight) {
 			if s.binned {
 				to.bins.add(bucket(d), 1, loadOf(1, w))
-				continue
+				return
 			}
-			to.values = append(to.values, d)
-			if s.light < s.heavy {
-				to.weights = append(to.weights, w)
-			}
-		}
+			s.put(to, d, w)
+		})
 	}
 }
 
 // seal sorts. Adding afterwards is allowed, and unseals.
 func (s *Sample) seal() {
-	if s.sealed || s.binned {
+	if s.binned {
+		return
+	}
+	if s.fetch(); s.sealed {
 		return
 	}
 	s.sealed = true

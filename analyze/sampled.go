@@ -31,6 +31,7 @@ func (a *arrival) learn(r *request) {
 // merge adds what another arrival counted.
 func (a *arrival) merge(b *arrival) {
 	a.took.merge(&b.took)
+	b.took.drop()
 	a.failed += b.failed
 	a.forced += b.forced
 	a.weighed += b.weighed

@@ -146,11 +146,12 @@ func (a *Analysis) Suggest() (*Suggestion, error) {
 	for i, d := range a.deps {
 		if r := reported[d.name]; r != nil {
 			s.Dependencies = append(s.Dependencies, a.suggestDependency(int32(i), r))
+			rest(d.samples()...)
 		}
 	}
 	slices.SortFunc(s.Dependencies, func(x, y *SuggestedDependency) int { return x.name().compare(y.name()) })
 	s.Routes = a.suggestRoutes()
-	return s, a.err
+	return s, a.failure()
 }
 
 // shareAbove is the share of attempts that take longer; nil: not known.
@@ -194,6 +195,7 @@ func (a *Analysis) suggestRoutes() []*SuggestedRoute {
 		if k == nil {
 			nodes := len(r.table.nodes)
 			k = &routeSketch{path: make([]wide, nodes), graph: newGraphSketch(nodes)}
+			a.hoard.lodge(&k.recorded, &k.inherited, &k.took)
 			sketches[r.table] = k
 		}
 		k.learn(r)

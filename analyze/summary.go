@@ -80,6 +80,7 @@ func (s *summary) add(r *request) {
 	t := s.routes[r.table]
 	if t == nil {
 		t = &routeSum{Route: Route{Service: r.service, Route: r.route, Split: s.a.split(r.split), DeadlineSources: map[Source]int{}}, byTen: map[int64]int{}}
+		s.a.hoard.lodge(&t.latency, &t.failed)
 		s.routes[r.table] = t
 	}
 	t.add(r)
@@ -255,6 +256,7 @@ func (s *summary) sharePaths(list []Dependency) {
 }
 
 func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
+	defer rest(append(table.samples(), &t.latency, &t.failed)...)
 	r := t.Route
 	r.Latency, r.LatencyFailed = t.latency.Latency(), t.failed.Latency()
 	tails := table.tails.estimates(P50, P99)

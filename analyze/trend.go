@@ -141,8 +141,9 @@ func (a *Analysis) NightTable(file string) (*NightTable, error) {
 		n.rows[d.name] = &nightRow{split: a.split(d.name.split), calls: d.calls, values: []Reading{
 			readingOf(&latency.P50), readingOf(&latency.P999), d.ceilingReading(a.policy().Margin),
 			{late.Point, late.Low, late.High}, by[i].mean()}}
+		d.latency.rest()
 	}
-	return n, a.err
+	return n, a.failure()
 }
 
 func readingOf(e *Estimate) Reading {

@@ -67,13 +67,13 @@ type routeTable struct {
 	tails     Sample
 	tail      time.Duration // in force: the policy's reserve, else p99 of tails; 0 where neither is known
 	tailKnown bool
-	index     nodeList        // of nodes
-	nodes     []nodeTable     // by number
-	usual     []int32         // nodes that at least half of its ok requests hold, three or more
-	full      bool            // more nodes than are tracked
-	pairs     numbering       // of dependencies that follow each other immediately in ok requests
-	gaps      []*gapTable     // by pair; nil once medians are known
-	between   []time.Duration // by pair: the median of its gaps
+	index     nodeList    // of nodes
+	nodes     []nodeTable // by number
+	usual     []int32     // nodes that at least half of its ok requests hold, three or more
+	full      bool        // more nodes than are tracked
+	pairs     numbering   // of dependencies that follow each other immediately in ok requests
+	gaps      []int32     // by pair: its number in log
+	log       *gapLog     // nil: there are none
 	group     groupTable
 	median    time.Duration  // of tails; 0 where it is not known
 	capped    numbering      // dependencies
@@ -85,11 +85,8 @@ type routeTable struct {
 	room      routeRoom
 }
 
-// A gapTable collects the own work between two dependencies.
-type gapTable struct {
-	Sample
-	after int // the call, counted over all requests, after which it was added to last
-}
+// samples are all that the table keeps.
+func (t *routeTable) samples() []*Sample { return []*Sample{&t.tails, &t.owns} }
 
 // A capTable collects what each deadline left the tightest call of its request to a
 // dependency; negative counts as 0.
@@ -105,7 +102,6 @@ type capTable struct {
 type routeRoom struct {
 	nodes []int32
 	caps  []*capTable
-	calls int // seen so far
 }
 
 // A nodeTable counts one node over the ok requests of its route.
@@ -149,9 +145,10 @@ func (r *request) await(list []*call) {
 	r.awaited = list
 }
 
-// learn adds a request to its route's table. Requests come in a fixed order, so
-// that nodes are numbered alike in every run.
-func (t *routeTable) learn(r *request) {
+// learn adds a request to its route's table, and to the log that it shares with others.
+// Requests come in a fixed order, so that nodes are numbered alike in every run.
+func (t *routeTable) learn(r *request, log *gapLog) {
+	t.log = log
 	t.requests++
 	if r.writes {
 		t.writes++
@@ -178,12 +175,9 @@ func (t *routeTable) learn(r *request) {
 	}
 	for i, c := range calls {
 		from, to := successors(calls, i)
-		t.room.calls++
+		log.calls++
 		for _, d := range calls[from:to] {
-			if g := t.gapOf(c.dep, d.dep); g.after != t.room.calls {
-				g.after = t.room.calls
-				g.add(answered, d.start-c.end, r.weight)
-			}
+			log.add(t.gapOf(c.dep, d.dep), d.start-c.end, r.weight)
 		}
 		if c.node < 0 {
 			continue
@@ -201,10 +195,11 @@ func (t *routeTable) learn(r *request) {
 	}
 }
 
-func (t *routeTable) gapOf(c, d int32) *gapTable {
+// gapOf is the number of two dependencies in the log.
+func (t *routeTable) gapOf(c, d int32) int32 {
 	n := t.pairs.add(pairKey(c, d))
 	if int(n) == len(t.gaps) {
-		t.gaps = append(t.gaps, new(gapTable))
+		t.gaps = append(t.gaps, t.log.newPair())
 	}
 	return t.gaps[n]
 }
@@ -215,19 +210,22 @@ func (t *routeTable) gap(c, d int32) time.Duration {
 	if n < 0 {
 		return 0
 	}
-	return t.between[n]
+	return t.log.between[t.gaps[n]]
 }
 
 func (t *routeTable) capOf(dep int32) *capTable {
 	n := t.capped.add(uint64(dep))
 	if int(n) == len(t.caps) {
-		t.caps = append(t.caps, &capTable{dep: dep})
+		c := &capTable{dep: dep}
+		t.owns.hoard.lodge(&c.Sample)
+		t.caps = append(t.caps, c)
 	}
 	return t.caps[n]
 }
 
 // settle decides what is usual, once all requests are known.
 func (t *routeTable) settle() {
+	defer rest(t.samples()...)
 	t.own = t.owns.Point(P50)
 	tails := t.tails.estimates(P50, P99)
 	if p := tails[1].Point; p != nil {
@@ -237,13 +235,6 @@ func (t *routeTable) settle() {
 		t.median = *p
 	}
 	t.group.choose()
-	t.between = make([]time.Duration, len(t.gaps))
-	for i, g := range t.gaps {
-		if p := g.Point(P50); p != nil {
-			t.between[i] = *p
-		}
-	}
-	t.gaps = nil
 	for n := range t.nodes {
 		if h := t.nodes[n].holds; h >= 3 && 2*h >= t.ok {
 			t.usual = append(t.usual, int32(n))

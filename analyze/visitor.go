@@ -27,6 +27,7 @@ type visitor struct {
 	over    bool // nothing is left to be visited for
 	chain   chain
 	arrival arrival
+	gaps    gapLog
 	summary *summary
 }
 
@@ -38,7 +39,9 @@ type spot struct {
 }
 
 func (a *Analysis) newVisitor() *visitor {
-	return &visitor{Analysis: a, reader: newRequestReader(a.symbols), summary: newSummary(a)}
+	v := &visitor{Analysis: a, reader: newRequestReader(a.symbols), summary: newSummary(a), gaps: gapLog{spool: a.spooler.NewSpool()}}
+	a.hoard.lodge(&v.arrival.took)
+	return v
 }
 
 // visit gives every request of the visitor that is picked to do. It, and all that it points

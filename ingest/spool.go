@@ -71,8 +71,9 @@ func (s *Spooler) give(n int) {
 	s.mu.Unlock()
 }
 
-// write puts a block into the file and returns its offset.
-func (s *Spooler) write(b []byte) (at int64, err error) {
+// Spill puts bytes into the file, whatever the limit, and returns their offset. It fails if they
+// cannot be written, and then for ever.
+func (s *Spooler) Spill(b []byte) (at int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
@@ -90,6 +91,14 @@ func (s *Spooler) write(b []byte) (at int64, err error) {
 	}
 	s.spilled += int64(len(b))
 	return at, nil
+}
+
+// Unspill fills b with what was spilled to the offset.
+func (s *Spooler) Unspill(b []byte, at int64) error {
+	if _, err := s.file.ReadAt(b, at); err != nil {
+		return fmt.Errorf("cannot read back what was spilled to %s: %w", s.place(), err)
+	}
+	return nil
 }
 
 func (s *Spooler) open() error {
@@ -183,7 +192,7 @@ func (s *Spool) seal() error {
 		if b.data == nil {
 			continue
 		}
-		at, err := s.of.write(b.data)
+		at, err := s.of.Spill(b.data)
 		if err != nil {
 			return err
 		}
@@ -206,7 +215,7 @@ func (s *Spool) Blocks(visit func(b []byte) error) error {
 		b := s.blocks[i].data
 		if b == nil {
 			b = make([]byte, s.blocks[i].size)
-			if err := s.read(b, s.blocks[i].at); err != nil {
+			if err := s.of.Unspill(b, s.blocks[i].at); err != nil {
 				return err
 			}
 		}
@@ -229,17 +238,10 @@ func (s *Spool) Next() ([]byte, error) {
 	b := first.data
 	if b == nil {
 		b = make([]byte, first.size)
-		return b, s.read(b, first.at)
+		return b, s.of.Unspill(b, first.at)
 	}
 	s.of.give(cap(b))
 	return b, nil
-}
-
-func (s *Spool) read(b []byte, at int64) error {
-	if _, err := s.of.file.ReadAt(b, at); err != nil {
-		return fmt.Errorf("cannot read back what was spilled to %s: %w", s.of.place(), err)
-	}
-	return nil
 }
 
 // Drop gives up all blocks.

@@ -1,0 +1,243 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"overrun/ingest"
+)
+
+// A hoard is the room that values of samples have together, so that any number of them
+// takes no more memory than the run may use. What has no room lies in the file of a
+// spooler; what a sample says is the same. It is for all goroutines. nil: there is room
+// for any number.
+type hoard struct {
+	spooler *ingest.Spooler
+	limit   int64        // bytes; 0: none
+	used    atomic.Int64 // bytes, without fewValues of each series
+
+	mu  sync.Mutex
+	err error // the first failure
+}
+
+// fewValues is how many values of a series are in memory in any case.
+var fewValues = 128 // only tests set it
+
+// full reports whether there is no room for n bytes more.
+func (h *hoard) full(n int) bool {
+	return h != nil && h.limit > 0 && h.used.Load()+int64(n) > h.limit
+}
+
+// fail remembers why values cannot be written, or read back.
+func (h *hoard) fail(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.err = cmp.Or(h.err, err)
+}
+
+// failure is why what samples say is wrong; nil: it is not.
+func (h *hoard) failure() error {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// A parcel is values of a series in the file, and behind them their weights.
+type parcel struct {
+	at    int64 // offset
+	n     int
+	same  weight // of all; with mixed: each has its own
+	mixed bool
+}
+
+// lodge makes samples, which are empty, lie in the hoard.
+func (h *hoard) lodge(samples ...*Sample) {
+	for _, s := range samples {
+		s.hoard = h
+	}
+}
+
+// bytesOf are the bytes of numbers as they lie in memory. They are read by this process alone.
+func bytesOf[T time.Duration | weight](list []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(*new(T))))
+}
+
+// write puts values into the file.
+func (h *hoard) write(values []time.Duration, weights []weight, same weight) (p parcel, ok bool) {
+	p = parcel{n: len(values), same: same, mixed: weights != nil}
+	b := bytesOf(values)
+	if p.mixed {
+		b = slices.Concat(b, bytesOf(weights))
+	}
+	var err error
+	if p.at, err = h.spooler.Spill(b); err != nil {
+		h.fail(err)
+	}
+	return p, err == nil
+}
+
+// read gets values back, and their weights where there is room for them.
+func (h *hoard) read(p parcel, values []time.Duration, weights []weight) {
+	err := h.spooler.Unspill(bytesOf(values), p.at)
+	switch {
+	case weights == nil:
+	case p.mixed:
+		err = cmp.Or(err, h.spooler.Unspill(bytesOf(weights), p.at+int64(len(bytesOf(values)))))
+	default:
+		for i := range weights {
+			weights[i] = p.same
+		}
+	}
+	if err != nil {
+		h.fail(err)
+	}
+}
+
+// count tells the hoard how much memory a series takes now.
+func (s *series) count(h *hoard) {
+	if h == nil {
+		return
+	}
+	now := 8 * (max(0, cap(s.values)-fewValues) + max(0, cap(s.weights)-fewValues))
+	h.used.Add(int64(now - s.counted))
+	s.counted = now
+}
+
+// grow makes room for a value where there is none. same is what all of them weigh that
+// have no weight of their own.
+func (s *series) grow(h *hoard, same weight) {
+	if h == nil || len(s.values) < fewValues {
+		return // append does
+	}
+	if h.full(2 * len(s.values)) {
+		if p, ok := h.write(s.values, s.weights, same); ok {
+			s.away = append(s.away, p)
+			s.values = slices.Grow([]time.Duration(nil), fewValues)
+			if s.weights != nil {
+				s.weights = slices.Grow([]weight{}, fewValues)
+			}
+			s.count(h)
+			return
+		}
+	}
+	s.values = slices.Grow(s.values, 1)
+	if s.weights != nil {
+		s.weights = slices.Grow(s.weights, 1)
+	}
+	s.count(h)
+}
+
+// every gives all values of the series, of a sample that is not binned, and their weights.
+// Where they lie stays as it is.
+func (s *series) every(of *Sample, do func(d time.Duration, w weight)) {
+	give := func(values []time.Duration, weights []weight) {
+		for i, d := range values {
+			w := of.light
+			if weights != nil {
+				w = weights[i]
+			}
+			do(d, w)
+		}
+	}
+	var values []time.Duration
+	var weights []weight
+	for _, p := range s.away {
+		values = again(&values, p.n)
+		if s.weights != nil {
+			weights = again(&weights, p.n)
+		}
+		of.hoard.read(p, values, weights)
+		give(values, weights)
+	}
+	give(s.values, s.weights)
+}
+
+// fetch gets back all values of the series that are away. It reports whether they are in
+// another order than before.
+func (s *series) fetch(h *hoard) (unsorted bool) {
+	if s.away == nil {
+		return false
+	}
+	n := len(s.values)
+	for _, p := range s.away {
+		n += p.n
+	}
+	values, weights := make([]time.Duration, 0, n), []weight(nil)
+	if s.weights != nil {
+		weights = make([]weight, 0, n)
+	}
+	for _, p := range s.away {
+		from, to := len(values), len(values)+p.n
+		values = values[:to]
+		if weights == nil {
+			h.read(p, values[from:], nil)
+			continue
+		}
+		weights = weights[:to]
+		h.read(p, values[from:], weights[from:])
+	}
+	if s.kept = s.away[0]; s.kept.n < n {
+		s.kept, unsorted = parcel{}, true
+	}
+	s.values, s.weights, s.away = append(values, s.values...), append(weights, s.weights...), nil
+	s.count(h)
+	return unsorted
+}
+
+// send gives up the memory of the series, whose values are sorted.
+func (s *series) send(h *hoard, same weight) {
+	if len(s.values) <= fewValues {
+		return
+	}
+	if s.kept.n != len(s.values) {
+		var ok bool
+		if s.kept, ok = h.write(s.values, s.weights, same); !ok {
+			s.kept = parcel{}
+			return
+		}
+	}
+	s.away, s.values = []parcel{s.kept}, nil
+	if s.weights != nil {
+		s.weights = []weight{}
+	}
+	s.count(h)
+}
+
+// drop gives up the values of the series.
+func (s *series) drop(h *hoard) {
+	s.values, s.weights, s.away, s.kept = nil, nil, nil, parcel{}
+	s.count(h)
+}
+
+// drop gives up the values of the sample.
+func (s *Sample) drop() { s.each(func(of *series) { of.drop(s.hoard) }) }
+
+// fetch gets back all values of the sample.
+func (s *Sample) fetch() {
+	s.each(func(of *series) {
+		if of.fetch(s.hoard) {
+			s.sealed = false
+		}
+	})
+}
+
+// rest gives up the memory of a sample, if others need it, until it is asked again.
+func (s *Sample) rest() {
+	if s.sealed && !s.binned && s.hoard.full(0) {
+		s.each(func(of *series) { of.send(s.hoard, s.light) })
+	}
+}
+
+// rest is that of all samples.
+func rest(samples ...*Sample) {
+	for _, s := range samples {
+		s.rest()
+	}
+}
