@@ -56,6 +56,8 @@ var forms = map[string]func(*Trace){
 	"elasticsearch-dedot.jsonl":   nil,
 	"cloudwatch.jsonl":            nil,
 	"vector.jsonl":                nil,
+	"splunk-hec.jsonl":            without("scope"),
+	"splunk-export.jsonl":         without("scope"),
 	"python-console.json":         without("scope"),
 	"php-console.json":            without("scope"),
 	"js-sdk.jsonl":                nil,

@@ -122,6 +122,9 @@ var jsonForms = []jsonForm{
 	{"model traceID timestamp", '"', (*jsonText).logObject, "a row of SigNoz or Jaeger without spans"},
 	{"textPayload", '"', (*jsonText).logObject, "an entry of Cloud Logging without spans"},
 	{"jsonPayload", '{', (*jsonText).inside, "an entry of Cloud Logging without spans"},
+	{"event host", '{', (*jsonText).splunkEvent, "an event of Splunk without a span"},
+	{"_raw", '"', (*jsonText).splunkResult, "a result of Splunk without a span"},
+	{"lastrow", 0, (*jsonText).nothing, "the end of an answer of Splunk"},
 	// What others write for spans or traces, by keys that only they have.
 	{"traceEvents", '[', nil, "events of Chrome or Perfetto, which trace a program and no requests" + useOTLP},
 	{"ph ts", '"', nil, "events of Chrome or Perfetto, which trace a program and no requests" + useOTLP},
