@@ -56,6 +56,9 @@ var forms = map[string]func(*Trace){
 	"elasticsearch-dedot.jsonl":   nil,
 	"cloudwatch.jsonl":            nil,
 	"vector.jsonl":                nil,
+	"greptimedb-v0.json":          nil,
+	"greptimedb-v1.json":          nil,
+	"openobserve.json":            asColumns,
 	"splunk-hec.jsonl":            without("scope"),
 	"splunk-export.jsonl":         without("scope"),
 	"python-console.json":         without("scope"),
@@ -109,6 +112,27 @@ func asTranslated(t *Trace) {
 	}
 	root := &t.Spans[0]
 	root.Attrs = slices.Insert(root.Attrs, 3, Attr{"http.status_code", "504"})
+}
+
+// asColumns makes of a trace what OpenObserve does: no scope, and names of attributes that
+// have no dots, where nobody asks for those that they had. Events keep theirs.
+func asColumns(t *Trace) {
+	without("scope")(t)
+	flat := func(attrs []Attr) []Attr {
+		attrs = slices.Clone(attrs)
+		for i := range attrs {
+			if attrs[i].Key != "service.name" {
+				attrs[i].Key = strings.ReplaceAll(attrs[i].Key, ".", "_")
+			}
+		}
+		return attrs
+	}
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		r := *s.Resource
+		r.Attrs = flat(r.Attrs)
+		s.Attrs, s.Resource = flat(s.Attrs), &r
+	}
 }
 
 // shop is the trace that the files of testdata/ingest/forms hold: a request
@@ -200,6 +224,23 @@ func TestFormsKeep(t *testing.T) {
 		if want := "[] [] [][{peer.service stock}] [] [][] [] [][] [] []"; got != want {
 			t.Errorf("%s: kept %s, want %s", name, got, want)
 		}
+	}
+}
+
+// A store whose columns have lost the dots of the attributes gives those back that are
+// asked for.
+func TestColumnsHaveDots(t *testing.T) {
+	want := shop()
+	without("scope")(want)
+	o := Options{Keep: []string{"http.request.method", "http.response.status_code", "http.response.status-code", "sampled", "ratio", "peer.*", "host.name", "exception.type"}, Events: []string{"*"}, Links: true}
+	for i := range want.Spans { // of the service only the field
+		r := *want.Spans[i].Resource
+		r.Attrs = r.Attrs[:1]
+		want.Spans[i].Resource = &r
+	}
+	d := mustRead(t, o, filepath.Join(testdata, "forms", "openobserve.json"))
+	if diff := sameTrace([]*Trace{want}, d.Traces); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
