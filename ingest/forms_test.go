@@ -56,6 +56,8 @@ var forms = map[string]func(*Trace){
 	"elasticsearch-dedot.jsonl":   nil,
 	"cloudwatch.jsonl":            nil,
 	"vector.jsonl":                nil,
+	"google-v1.json":              asLabels("kind", "status", "events", "links"),
+	"google-v2.json":              asLabels(),
 	"greptimedb-v0.json":          nil,
 	"greptimedb-v1.json":          nil,
 	"openobserve.json":            asColumns,
@@ -112,6 +114,29 @@ func asTranslated(t *Trace) {
 	}
 	root := &t.Spans[0]
 	root.Attrs = slices.Insert(root.Attrs, 3, Attr{"http.status_code", "504"})
+}
+
+// asLabels returns a function that makes of a trace what exporters to Cloud Trace do, whose
+// attributes are all of the span and in which what is well is not told from what is unset,
+// and takes from it what else a version of the API cannot say.
+func asLabels(lost ...string) func(*Trace) {
+	return func(t *Trace) {
+		without(lost...)(t)
+		for i := range t.Spans {
+			s := &t.Spans[i]
+			s.Attrs = append([]Attr{{"g.co/agent", "opentelemetry-go 1.40.0; google-cloud-trace-exporter 1.31.0"}, s.Resource.Attrs[0]}, s.Attrs...)
+			s.Resource = &Resource{Service: s.Resource.Service, Attrs: s.Resource.Attrs[1:]}
+			if s.Kind == Internal && slices.Contains(lost, "kind") {
+				s.Kind = Unspecified
+			}
+			if slices.Contains(lost, "status") {
+				s.Status, s.StatusText = Unset, ""
+			}
+			if s.Status == OK {
+				s.Status = Unset
+			}
+		}
+	}
 }
 
 // asColumns makes of a trace what OpenObserve does: no scope, and names of attributes that

@@ -283,6 +283,23 @@ func (t *jsonText) amount(power byte) (v int64, some bool) {
 	return v, ok
 }
 
+// timespan reads a number times ten to the power, or one with a unit, as Go writes it.
+func (t *jsonText) timespan(power byte) (v int64, some bool) {
+	text := t.word()
+	if len(text) == 0 {
+		return 0, false
+	}
+	v, ok := scaled(text, power)
+	if !ok {
+		d, err := time.ParseDuration(string(text))
+		v, ok = int64(d), err == nil
+	}
+	if !ok {
+		t.fail("malformed duration")
+	}
+	return v, ok
+}
+
 // times are what finish takes. An end before 1970 is none.
 func (c clock) times() (start, end uint64) {
 	begin := max(c.start, 0)
