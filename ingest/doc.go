@@ -16,7 +16,7 @@
 //	  stdouttrace of Go, consoles of Python and PHP,       or not (jsonForms)
 //	  spans of JavaScript's SDK, otel-cli, rows of
 //	  ClickHouse, Tinybird, SigNoz, GreptimeDB,
-//	  OpenObserve, VictoriaTraces and
+//	  OpenObserve, Axiom, Logfire, VictoriaTraces and
 //	  Quickwit, documents of OpenSearch, Elasticsearch,
 //	  Splunk, CloudWatch, Google's Cloud Trace and Vector
 //	Jaeger protobuf: spans back to back, or a batch        an id of 16 bytes, one of 8

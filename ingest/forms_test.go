@@ -56,6 +56,10 @@ var forms = map[string]func(*Trace){
 	"elasticsearch-dedot.jsonl":   nil,
 	"cloudwatch.jsonl":            nil,
 	"vector.jsonl":                nil,
+	"axiom.json":                  nil,
+	"axiom.jsonl":                 nil,
+	"logfire.json":                asRecords,
+	"logfire-v1.json":             asRecords,
 	"google-v1.json":              asLabels("kind", "status", "events", "links"),
 	"google-v2.json":              asLabels(),
 	"greptimedb-v0.json":          nil,
@@ -114,6 +118,18 @@ func asTranslated(t *Trace) {
 	}
 	root := &t.Spans[0]
 	root.Attrs = slices.Insert(root.Attrs, 3, Attr{"http.status_code", "504"})
+}
+
+// asRecords takes from a trace what Logfire has no column for.
+func asRecords(t *Trace) {
+	without("scope", "links")(t)
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		s.Kind = Unspecified
+		for k := range s.Events {
+			s.Events[k].At = s.Start
+		}
+	}
 }
 
 // asLabels returns a function that makes of a trace what exporters to Cloud Trace do, whose

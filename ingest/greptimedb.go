@@ -11,7 +11,7 @@ func (t *jsonText) greptimeTable(o *object) {
 	t.readAt(o.member("schema"), func() {
 		t.only("column_schemas", func() { names = t.columnNames() })
 	})
-	t.tableRows(names, o.member("rows"))
+	t.tableRows(o, names, o.member("rows"))
 }
 
 // greptimeRow reads a row of the table opentelemetry_traces. Times are in nanoseconds. The

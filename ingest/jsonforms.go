@@ -23,7 +23,7 @@ var jsonForms = []jsonForm{
 	// Envelopes first, and what is known by one key.
 	{"trace processor", '{', nil, "a document of Elastic APM" + useOTLP},
 	{"trace agent", '{', nil, "a document of Elastic APM" + useOTLP},
-	{"schema data", '{', nil, "data frames of Grafana: fetch the trace from its data source, or export it from the view of the trace"},
+	{"data schema", '{', nil, "data frames of Grafana: fetch the trace from its data source, or export it from the view of the trace"},
 	{"fields length", '[', nil, "data frames of Grafana: fetch the trace from its data source, or export it from the view of the trace"},
 	{"results", '{', nil, "an answer of Grafana's query API: fetch the trace from its data source"},
 	{"contexts", '{', nil, "an event of Sentry" + useOTLP},
@@ -93,6 +93,9 @@ var jsonForms = []jsonForm{
 	{"timestamp_end duration_nano parent_span_id span_id trace_id", 0, (*jsonText).greptimeRow, "a row of GreptimeDB"},
 	{"timestamp_end duration_nano trace_id", 0, nil, "a row of GreptimeDB without span_id or parent_span_id, which would make a root of each span: select those columns too"},
 	{"operation_name span_kind span_id trace_id start_time end_time flags events", '"', (*jsonText).openObserveRow, "a row of OpenObserve"},
+	{"start_timestamp end_timestamp duration parent_span_id span_id span_name trace_id", 0, (*jsonText).logfireRow, "a row of Logfire"},
+	{"start_timestamp end_timestamp trace_id", 0, nil, "a row of Logfire without duration, span_name, span_id or parent_span_id, without which there are no numbers: select those columns too"},
+	{"_time duration kind name parent_span_id service.name span_id trace_id", 0, (*jsonText).axiomRow, "a row of Axiom"},
 	{"span_start_timestamp_nanos", 0, (*jsonText).quickwitRow, "a Quickwit document"},
 	{"resource_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
 	{"span_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
@@ -144,8 +147,11 @@ var jsonForms = []jsonForm{
 	{"guid traceId", '"', nil, "a span of New Relic" + useOTLP},
 	{"baseType", '"', nil, "telemetry of Application Insights" + useOTLP},
 	{"operation_Id", 0, nil, "a row of Application Insights" + useOTLP},
+	{"tables", '[', (*jsonText).inside, "an answer of Axiom or Azure Monitor without rows"},
+	{"columns fields", '[', (*jsonText).axiomTable, "an answer of Axiom without rows"},
+	{"columns rows", '[', (*jsonText).table, "an answer of Azure Monitor without rows"},
+	{"matches datasetNames", 0, nil, "an answer of Axiom in its old format: ask for the other (format=tabular)"},
 	{"operation_name finish_time_us start_time_us", 0, nil, "a row of ClickHouse's system.opentelemetry_span_log" + useOTLP},
-	{"tables", '[', nil, "an answer of Azure Monitor" + useOTLP},
 	{"attributes type", '{', nil, "an answer of Datadog's or Lightstep's API" + useOTLP},
 	{"local_endpoint trace_id", '{', nil, "a Zipkin span in the spelling of protobuf: fetch it with /api/v2/trace/<id>"},
 	{"duration_nano trace_id", 0, nil, "a row of SigNoz or GreptimeDB" + useOTLP},
@@ -154,6 +160,7 @@ var jsonForms = []jsonForm{
 	{"stream values", '{', nil, "an answer of Loki, which holds lines of logs in lists: let logcli write them (logcli query -o raw)"},
 	{"summaries", '[', nil, "a search result of Jaeger's API, version 3" + fetchByID},
 	{"callCount parent", 0, nil, "links between services, which are no traces: fetch them by id"},
+	{"_time duration trace_id", 0, nil, "a row of Axiom without span_id, parent_span_id, name, kind or service.name, without which there are no numbers: let the query give those too"},
 	{"output execution_time_ms", '[', (*jsonText).inside, "an answer of GreptimeDB without rows"},
 	{"records", '{', (*jsonText).inside, "an answer of GreptimeDB without rows"},
 	{"schema rows", '{', (*jsonText).greptimeTable, "an answer of GreptimeDB without rows"},
@@ -183,7 +190,7 @@ const maxEnvelopes = 6
 // signKeys are the keys that jsonForms are told by, and those that readers of
 // envelopes ask for.
 var signKeys = func() map[string]string {
-	keys := map[string]string{"status": "status", "message": "message"}
+	keys := map[string]string{"status": "status", "message": "message", "kind": "kind"}
 	for _, form := range jsonForms {
 		for key := range strings.FieldsSeq(form.keys) {
 			keys[key] = key

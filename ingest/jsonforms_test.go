@@ -41,7 +41,7 @@ func TestOthersByName(t *testing.T) {
 		`{"__CURSOR":"s=1","MESSAGE":null,"_PID":"1"}`:                                                                          "a line that journalctl left out for its length: let it write all",
 		`{"__CURSOR":"s=1","MESSAGE":[123,34],"_PID":"1"}`:                                                                      "a line that journalctl wrote as bytes: let it write text",
 		"\xff\xfe\x00\x00{\x00\x00\x00\"\x00\x00\x00":                                                                           "UTF-32: make UTF-8 of it",
-		`{"tables":[{"name":"PrimaryResult","columns":[],"rows":[]}]}`:                                                          "an answer of Azure Monitor: export OTLP",
+		`{"tables":[{"name":"PrimaryResult","columns":[],"rows":[]}]}`:                                                          "an answer of Azure Monitor without rows",
 		`{"spans":[{"trace_id":"AQ==","id":"AQ==","local_endpoint":{"service_name":"w"}}]}`:                                     "a Zipkin span in the spelling of protobuf: fetch it",
 		`{"status":"success","data":{"spans":[{"timestamp":1,"duration_nano":1,"span_id":"1",` + id + `}]}}`:                    "a row of SigNoz or GreptimeDB: export OTLP",
 		// Without the column of the parent; the API's milliseconds.
@@ -55,6 +55,9 @@ func TestOthersByName(t *testing.T) {
 		`{"hits":[{"operation_name":"n","span_kind":"2","span_id":"1","start_time":1,"end_time":2,"_timestamp":1,` + id + `}]}`:     "a row of OpenObserve that is no span or not a whole one",
 		`{"data":[{"timestamp":1,"timestamp_end":2,"duration_nano":1,"span_id":"1",` + id + `}],"execution_time_ms":1}`:             "a row of GreptimeDB without span_id or parent_span_id",
 		`{"output":[{"affectedrows":1}],"execution_time_ms":1}`:                                                                     "JSON of no known form",
+		`{"_time":"2026-11-29T23:27:24Z","duration":"1ms","span_id":"1",` + id + `}`:                                                "a row of Axiom without span_id, parent_span_id",
+		`{"format":"legacy","matches":[{"_time":"t","data":{}}],"datasetNames":["traces"]}`:                                         "an answer of Axiom in its old format",
+		`{"data":[{"start_timestamp":"2026-11-29T23:27:24Z","end_timestamp":"2026-11-29T23:27:24Z","span_name":"n",` + id + `}]}`:   "a row of Logfire without duration",
 		`{"summaries":[{"traceId":"1","spanCount":2}]}`:                                                                             "a search result of Jaeger's API, version 3 without traces: fetch them by id",
 		`{"data":[{"parent":"a","child":"b","callCount":3}]}`:                                                                       "links between services",
 		`{"error":{"httpCode":404,"message":"No traces found"}}`:                                                                    "an error that an API answered",

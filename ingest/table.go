@@ -28,50 +28,105 @@ func (t *jsonText) columnNames() (names [][]byte) {
 	return names
 }
 
-// tableRows reads the rows in the list at the index.
-func (t *jsonText) tableRows(names [][]byte, rows int) {
+// tableRows reads the rows in the list at the index, which may be objects already.
+func (t *jsonText) tableRows(o *object, names [][]byte, rows int) {
+	t.inTable(o, func() (some bool) {
+		var values []valueAt
+		t.readAt(rows, func() {
+			t.list(func() {
+				some = true
+				if t.peek() != '[' {
+					t.objectsIn(0)
+					return
+				}
+				start := t.pos
+				values = values[:0]
+				t.list(func() { values = append(values, t.valueAt()) })
+				if t.why == "" {
+					t.tableRow(names, values, start)
+				}
+			})
+		})
+		return some
+	})
+}
+
+// tableColumns reads the rows of a table that has a list for each column at the index.
+func (t *jsonText) tableColumns(o *object, names [][]byte, columns int) {
+	t.inTable(o, func() (some bool) {
+		var values [][]valueAt
+		t.readAt(columns, func() {
+			t.list(func() {
+				var column []valueAt
+				t.list(func() { column = append(column, t.valueAt()) })
+				values = append(values, column)
+			})
+		})
+		if t.why != "" || len(values) == 0 {
+			return false // broken off within a column: the rows are not known
+		}
+		row := make([]valueAt, len(values))
+		for n := range values[0] {
+			for i := range values {
+				if len(values[i]) != len(values[0]) {
+					t.fail("a table whose columns are not equally long")
+					return some
+				}
+				row[i] = values[i][n]
+			}
+			t.tableRow(names, row, row[0].from)
+			some = true
+		}
+		return some
+	})
+}
+
+// inTable counts a table among the envelopes, and says so if it had no rows.
+func (t *jsonText) inTable(o *object, read func() (some bool)) {
 	if t.envelopes == maxEnvelopes {
 		t.fail("too many envelopes in each other")
 		return
 	}
 	t.envelopes++
 	defer func() { t.envelopes-- }()
-	var text []byte
-	t.readAt(rows, func() {
-		t.list(func() {
-			if t.peek() != '[' {
-				t.skip()
-				return
+	if !read() && t.why == "" {
+		t.odd(t.offsetOf(o.start), o.form.name)
+	}
+}
+
+// A valueAt is where a value is.
+type valueAt struct{ from, to int }
+
+func (t *jsonText) valueAt() valueAt {
+	from := t.skipTo()
+	return valueAt{from, t.pos}
+}
+
+// tableRow reads the row that begins at the index.
+func (t *jsonText) tableRow(names [][]byte, values []valueAt, start int) {
+	why, end := "a row that has not as many values as the table has columns", max(t.pos, start)
+	if len(values) == len(names) {
+		text := []byte("{")
+		for i, v := range values {
+			if names[i] == nil {
+				continue
 			}
-			start, n := t.pos, 0
-			text = append(text[:0], '{')
-			t.list(func() {
-				if at := t.skipTo(); n < len(names) && names[n] != nil && t.why == "" {
-					if len(text) > 1 {
-						text = append(text, ',')
-					}
-					text = append(append(append(text, names[n]...), ':'), t.buf[at:t.pos]...)
-				}
-				n++
-			})
-			if t.why != "" {
-				return
+			if len(text) > 1 {
+				text = append(text, ',')
 			}
-			why := "a row that has not as many values as the table has columns"
-			if n == len(names) {
-				text = append(text, '}')
-				why = t.embed(text, t.offsetOf(start), t.pos, func() { t.top() })
-			}
-			if why != "" {
-				t.unreadable(t.offsetOf(start), int64(t.pos-start), why)
-			}
-		})
-	})
+			text = append(append(append(text, names[i]...), ':'), t.buf[v.from:v.to]...)
+		}
+		text = append(text, '}')
+		why = t.embed(text, t.offsetOf(start), end, func() { t.top() })
+	}
+	if why != "" {
+		t.unreadable(t.offsetOf(start), int64(end-start), why)
+	}
 }
 
 // table reads a table whose columns and rows stand beside each other.
 func (t *jsonText) table(o *object) {
 	var names [][]byte
 	t.readAt(o.member("columns"), func() { names = t.columnNames() })
-	t.tableRows(names, o.member("rows"))
+	t.tableRows(o, names, o.member("rows"))
 }
