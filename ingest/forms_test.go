@@ -58,6 +58,8 @@ var forms = map[string]func(*Trace){
 	"vector.jsonl":                nil,
 	"axiom.json":                  nil,
 	"axiom.jsonl":                 nil,
+	"insights.json":               asItems,
+	"insights-workspace.json":     asItems,
 	"logfire.json":                asRecords,
 	"logfire-v1.json":             asRecords,
 	"google-v1.json":              asLabels("kind", "status", "events", "links"),
@@ -122,7 +124,7 @@ func asTranslated(t *Trace) {
 
 // asRecords takes from a trace what Logfire has no column for.
 func asRecords(t *Trace) {
-	without("scope", "links")(t)
+	without("links")(t)
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		s.Kind = Unspecified
@@ -130,6 +132,25 @@ func asRecords(t *Trace) {
 			s.Events[k].At = s.Start
 		}
 	}
+}
+
+// asItems makes of a trace what exporters to Application Insights do.
+func asItems(t *Trace) {
+	without("scope", "events", "links")(t)
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		s.StatusText = ""
+		if s.Status == OK {
+			s.Status = Unset
+		}
+		s.Resource = &Resource{Service: s.Resource.Service, Attrs: []Attr{{"service.instance.id", s.Resource.Attrs[0].Value}, {"service.name", s.Resource.Service}}}
+	}
+	for i, n := range []string{"5", "1", "1", "1"} {
+		t.Spans[i].Attrs = append([]Attr{{"SampleRate", n}}, t.Spans[i].Attrs...)
+	}
+	root, call := &t.Spans[0], &t.Spans[1]
+	root.Attrs = append(root.Attrs, Attr{"url.full", "http://web/cart"})
+	call.Attrs = append(call.Attrs, Attr{"url.full", "http://stock/stock"})
 }
 
 // asLabels returns a function that makes of a trace what exporters to Cloud Trace do, whose

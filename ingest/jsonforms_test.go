@@ -35,7 +35,7 @@ func TestOthersByName(t *testing.T) {
 		`[{"type":"Span","guid":"1","traceId":"2","timestamp":1795994844000,"duration":2,"name":"n","category":"generic"},{},{}]`:  "a span of New Relic: export OTLP",
 		// ClickHouse's documentation, system.opentelemetry_span_log.
 		`{"trace_id":"cdab0847-0d62-61d5-4d38-dd65b19a1914","span_id":"701487461015578150","parent_span_id":"2991972114672045096","operation_name":"DB::Block::run()","kind":"INTERNAL","start_time_us":"1612374594529090","finish_time_us":"1612374594529108","attribute":{}}`: "a row of ClickHouse's system.opentelemetry_span_log: export OTLP",
-		`[{"itemType":"request","operation_Id":"1","id":"2","operation_ParentId":"3","name":"n","duration":1.5}]`:               "a row of Application Insights: export OTLP",
+		`[{"itemType":"request","operation_Id":"1","id":"2","operation_ParentId":"3","name":"n","duration":1.5}]`:               "a row of Application Insights without itemType, timestamp",
 		`{"traceIdLow":1,"traceIdHigh":0,"spanId":2,"parentSpanId":0,"operationName":"n","startTime":3,"duration":4,"tags":[]}`: "a Jaeger span in the spelling of Thrift: fetch it",
 		`{"name":"x","time":"t","data":{"baseType":"RequestData","baseData":{"id":"1"}}}`:                                       "telemetry of Application Insights: export OTLP",
 		`{"__CURSOR":"s=1","MESSAGE":null,"_PID":"1"}`:                                                                          "a line that journalctl left out for its length: let it write all",
@@ -58,6 +58,7 @@ func TestOthersByName(t *testing.T) {
 		`{"_time":"2026-11-29T23:27:24Z","duration":"1ms","span_id":"1",` + id + `}`:                                                "a row of Axiom without span_id, parent_span_id",
 		`{"format":"legacy","matches":[{"_time":"t","data":{}}],"datasetNames":["traces"]}`:                                         "an answer of Axiom in its old format",
 		`{"data":[{"start_timestamp":"2026-11-29T23:27:24Z","end_timestamp":"2026-11-29T23:27:24Z","span_name":"n",` + id + `}]}`:   "a row of Logfire without duration",
+		`{"TimeGenerated":"2026-11-29T23:27:24Z","OperationId":"1","Name":"n"}`:                                                     "a row of Application Insights without Type",
 		`{"summaries":[{"traceId":"1","spanCount":2}]}`:                                                                             "a search result of Jaeger's API, version 3 without traces: fetch them by id",
 		`{"data":[{"parent":"a","child":"b","callCount":3}]}`:                                                                       "links between services",
 		`{"error":{"httpCode":404,"message":"No traces found"}}`:                                                                    "an error that an API answered",

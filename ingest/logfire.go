@@ -48,6 +48,8 @@ func (t *jsonText) logfireFields(r *record) {
 			r.span.Status = statusOf(t.word())
 		case "otel_status_message":
 			r.span.StatusText = t.cache.get(t.text())
+		case "otel_scope_name":
+			r.span.Scope = t.cache.get(t.text())
 		case "service_name":
 			t.serviceName(t.text())
 		case "otel_resource_attributes":
