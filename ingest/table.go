@@ -31,7 +31,8 @@ func (t *jsonText) columnNames() (names [][]byte) {
 // tableRows reads the rows in the list at the index, which may be objects already.
 func (t *jsonText) tableRows(o *object, names [][]byte, rows int) {
 	t.inTable(o, func() (some bool) {
-		var values []valueAt
+		var values []int32
+		var text []byte
 		t.readAt(rows, func() {
 			t.list(func() {
 				some = true
@@ -41,9 +42,9 @@ func (t *jsonText) tableRows(o *object, names [][]byte, rows int) {
 				}
 				start := t.pos
 				values = values[:0]
-				t.list(func() { values = append(values, t.valueAt()) })
+				t.list(func() { values = append(values, int32(t.skipTo())) })
 				if t.why == "" {
-					t.tableRow(names, values, start)
+					text = t.tableRow(names, values, start, text)
 				}
 			})
 		})
@@ -54,18 +55,22 @@ func (t *jsonText) tableRows(o *object, names [][]byte, rows int) {
 // tableColumns reads the rows of a table that has a list for each column at the index.
 func (t *jsonText) tableColumns(o *object, names [][]byte, columns int) {
 	t.inTable(o, func() (some bool) {
-		var values [][]valueAt
+		var values [][]int32
 		t.readAt(columns, func() {
 			t.list(func() {
-				var column []valueAt
-				t.list(func() { column = append(column, t.valueAt()) })
+				var column []int32
+				t.list(func() { column = append(column, int32(t.skipTo())) })
 				values = append(values, column)
 			})
 		})
 		if t.why != "" || len(values) == 0 {
 			return false // broken off within a column: the rows are not known
 		}
-		row := make([]valueAt, len(values))
+		if len(values) != len(names) {
+			t.fail("a table that has not as many columns as names of them")
+			return true
+		}
+		row, text := make([]int32, len(values)), []byte(nil)
 		for n := range values[0] {
 			for i := range values {
 				if len(values[i]) != len(values[0]) {
@@ -74,7 +79,7 @@ func (t *jsonText) tableColumns(o *object, names [][]byte, columns int) {
 				}
 				row[i] = values[i][n]
 			}
-			t.tableRow(names, row, row[0].from)
+			text = t.tableRow(names, row, int(row[0]), text)
 			some = true
 		}
 		return some
@@ -94,34 +99,31 @@ func (t *jsonText) inTable(o *object, read func() (some bool)) {
 	}
 }
 
-// A valueAt is where a value is.
-type valueAt struct{ from, to int }
-
-func (t *jsonText) valueAt() valueAt {
-	from := t.skipTo()
-	return valueAt{from, t.pos}
-}
-
-// tableRow reads the row that begins at the index.
-func (t *jsonText) tableRow(names [][]byte, values []valueAt, start int) {
+// tableRow reads the row that begins at the index, and whose values are at those. It makes
+// its object in the room, which it returns for the next one.
+func (t *jsonText) tableRow(names [][]byte, values []int32, start int, room []byte) []byte {
 	why, end := "a row that has not as many values as the table has columns", max(t.pos, start)
 	if len(values) == len(names) {
-		text := []byte("{")
-		for i, v := range values {
+		room = append(room[:0], '{')
+		for i, at := range values {
 			if names[i] == nil {
 				continue
 			}
-			if len(text) > 1 {
-				text = append(text, ',')
+			if len(room) > 1 {
+				room = append(room, ',')
 			}
-			text = append(append(append(text, names[i]...), ':'), t.buf[v.from:v.to]...)
+			t.pos = int(at)
+			t.skip()
+			room = append(append(append(room, names[i]...), ':'), t.buf[at:t.pos]...)
 		}
-		text = append(text, '}')
-		why = t.embed(text, t.offsetOf(start), end, func() { t.top() })
+		t.pos = end
+		room = append(room, '}')
+		why = t.embed(room, t.offsetOf(start), end, func() { t.top() })
 	}
 	if why != "" {
 		t.unreadable(t.offsetOf(start), int64(end-start), why)
 	}
+	return room
 }
 
 // table reads a table whose columns and rows stand beside each other.
