@@ -141,6 +141,8 @@ var jsonForms = []jsonForm{
 	{"TraceSummaries", '[', nil, "a search result of X-Ray's API" + useOTLP},
 	{"Segments Id", '[', nil, "a trace of X-Ray" + useOTLP},
 	{"subsegments start_time", '[', nil, "a segment of X-Ray" + useOTLP},
+	{"aws start_time trace_id", '{', nil, "a segment of X-Ray" + useOTLP},
+	{"origin start_time trace_id", '"', nil, "a segment of X-Ray" + useOTLP},
 	{"segmentId traceId", '"', nil, "a span of SkyWalking" + useOTLP},
 	{"transaction", '{', nil, "an event of Elastic's agents" + useOTLP},
 	{"meta resource trace_id", '{', nil, "a span of Datadog's agents" + useOTLP},
