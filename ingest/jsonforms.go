@@ -165,7 +165,7 @@ var jsonForms = []jsonForm{
 	{"stream values", '{', nil, "an answer of Loki, which holds lines of logs in lists: let logcli write them (logcli query -o raw)"},
 	{"summaries", '[', nil, "a search result of Jaeger's API, version 3" + fetchByID},
 	{"callCount parent", 0, nil, "links between services, which are no traces: fetch them by id"},
-	{"_time duration trace_id", 0, nil, "a row of Axiom without span_id, parent_span_id, name, kind or service.name, without which there are no numbers: let the query give those too"},
+	{"_time duration trace_id", 0, nil, "a row of Axiom or VictoriaTraces without span_id, parent_span_id, name, kind or the service, without which there are no numbers: let the query give those too"},
 	{"output execution_time_ms", '[', (*jsonText).inside, "an answer of GreptimeDB without rows"},
 	{"records", '{', (*jsonText).inside, "an answer of GreptimeDB without rows"},
 	{"schema rows", '{', (*jsonText).greptimeTable, "an answer of GreptimeDB without rows"},

@@ -56,7 +56,7 @@ func TestOthersByName(t *testing.T) {
 		`{"hits":[{"operation_name":"n","span_kind":"2","span_id":"1","start_time":1,"end_time":2,"_timestamp":1,` + id + `}]}`:     "a row of OpenObserve that is no span or not a whole one",
 		`{"data":[{"timestamp":1,"timestamp_end":2,"duration_nano":1,"span_id":"1",` + id + `}],"execution_time_ms":1}`:             "a row of GreptimeDB without span_id or parent_span_id",
 		`{"output":[{"affectedrows":1}],"execution_time_ms":1}`:                                                                     "JSON of no known form",
-		`{"_time":"2026-11-29T23:27:24Z","duration":"1ms","span_id":"1",` + id + `}`:                                                "a row of Axiom without span_id, parent_span_id",
+		`{"_time":"2026-11-29T23:27:24Z","duration":"1ms","span_id":"1",` + id + `}`:                                                "a row of Axiom or VictoriaTraces without span_id",
 		`{"format":"legacy","matches":[{"_time":"t","data":{}}],"datasetNames":["traces"]}`:                                         "an answer of Axiom in its old format",
 		`{"data":[{"start_timestamp":"2026-11-29T23:27:24Z","end_timestamp":"2026-11-29T23:27:24Z","span_name":"n",` + id + `}]}`:   "a row of Logfire without duration",
 		`{"TimeGenerated":"2026-11-29T23:27:24Z","OperationId":"1","Name":"n"}`:                                                     "a row of Application Insights without Type",
