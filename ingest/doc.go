@@ -15,9 +15,11 @@
 //	  Zipkin 1 and 2, Tempo, Aspire, bare ResourceSpans,   an answer's envelope
 //	  stdouttrace of Go, consoles of Python and PHP,       or not (jsonForms)
 //	  spans of JavaScript's SDK, otel-cli, rows of
-//	  ClickHouse, Tinybird, SigNoz, VictoriaTraces and
-//	  Quickwit, documents of OpenSearch, Elasticsearch,
-//	  CloudWatch and Vector
+//	  ClickHouse, Tinybird, SigNoz, GreptimeDB,
+//	  OpenObserve, Axiom, Logfire, Application Insights,
+//	  VictoriaTraces and Quickwit, documents of
+//	  OpenSearch, Elasticsearch, Splunk, CloudWatch,
+//	  Google's Cloud Trace and Vector
 //	Jaeger protobuf: spans back to back, or a batch        an id of 16 bytes, one of 8
 //
 // Around any of these, several times: gzip, zstd (bzip2, zlib, snappy), tar, zip, UTF-16, the log of a

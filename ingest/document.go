@@ -18,7 +18,8 @@ import "bytes"
 //     all the same, the resource's attributes under resources;
 //   - tables whose columns are OTLP's fields, as Databricks has them: in snake case,
 //     the resource as an object or its service as a column, the status in two columns;
-//   - OpenTelemetry's shell (Thoth): time_start and time_end, the status as a word.
+//   - OpenTelemetry's shell (Thoth): time_start and time_end, the status as a word;
+//   - the collector's Splunk exporter (splunk.go): start_time and end_time.
 //
 // References: Data Prepper, docs/schemas/trace-analytics; the collector's
 // exporter/opensearchexporter (sso_model.go, otelv1_model.go) and
@@ -30,6 +31,7 @@ var (
 	ss4oEvent       = documentEvent("@timestamp", instant)
 	cloudWatchEvent = documentEvent("timeUnixNano", nanosOrInstant)
 	snakeEvent      = documentEvent("time_unix_nano", nanosOrInstant)
+	splunkSpanEvent = documentEvent("timestamp", nanosOrInstant)
 )
 
 // documentEvent returns the form of events whose time has the name.
@@ -76,9 +78,9 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 			c.start = t.instant()
 		case "endTime":
 			c.end = t.instant()
-		case "startTimeUnixNano", "start_time_unix_nano", "time_start":
+		case "startTimeUnixNano", "start_time_unix_nano", "time_start", "start_time":
 			c.start = t.nanosOrInstant()
-		case "endTimeUnixNano", "end_time_unix_nano", "time_end":
+		case "endTimeUnixNano", "end_time_unix_nano", "time_end", "end_time":
 			c.end = t.nanosOrInstant()
 		case "@timestamp": // beside startTime the same, or Go's zero time
 			stamp = t.milliNanos()

@@ -56,6 +56,19 @@ var forms = map[string]func(*Trace){
 	"elasticsearch-dedot.jsonl":   nil,
 	"cloudwatch.jsonl":            nil,
 	"vector.jsonl":                nil,
+	"axiom.json":                  nil,
+	"axiom.jsonl":                 nil,
+	"insights.json":               asItems,
+	"insights-workspace.json":     asItems,
+	"logfire.json":                asRecords,
+	"logfire-v1.json":             asRecords,
+	"google-v1.json":              asLabels("kind", "status", "events", "links"),
+	"google-v2.json":              asLabels(),
+	"greptimedb-v0.json":          nil,
+	"greptimedb-v1.json":          nil,
+	"openobserve.json":            asColumns,
+	"splunk-hec.jsonl":            without("scope"),
+	"splunk-export.jsonl":         without("scope"),
 	"python-console.json":         without("scope"),
 	"php-console.json":            without("scope"),
 	"js-sdk.jsonl":                nil,
@@ -107,6 +120,81 @@ func asTranslated(t *Trace) {
 	}
 	root := &t.Spans[0]
 	root.Attrs = slices.Insert(root.Attrs, 3, Attr{"http.status_code", "504"})
+}
+
+// asRecords takes from a trace what Logfire has no column for.
+func asRecords(t *Trace) {
+	without("links")(t)
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		s.Kind = Unspecified
+		for k := range s.Events {
+			s.Events[k].At = s.Start
+		}
+	}
+}
+
+// asItems makes of a trace what exporters to Application Insights do.
+func asItems(t *Trace) {
+	without("scope", "events", "links")(t)
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		s.StatusText = ""
+		if s.Status == OK {
+			s.Status = Unset
+		}
+		s.Resource = &Resource{Service: s.Resource.Service, Attrs: []Attr{{"service.instance.id", s.Resource.Attrs[0].Value}, {"service.name", s.Resource.Service}}}
+	}
+	for i, n := range []string{"5", "1", "1", "1"} {
+		t.Spans[i].Attrs = append([]Attr{{"SampleRate", n}}, t.Spans[i].Attrs...)
+	}
+	root, call := &t.Spans[0], &t.Spans[1]
+	root.Attrs = append(root.Attrs, Attr{"url.full", "http://web/cart"})
+	call.Attrs = append(call.Attrs, Attr{"url.full", "http://stock/stock"})
+}
+
+// asLabels returns a function that makes of a trace what exporters to Cloud Trace do, whose
+// attributes are all of the span and in which what is well is not told from what is unset,
+// and takes from it what else a version of the API cannot say.
+func asLabels(lost ...string) func(*Trace) {
+	return func(t *Trace) {
+		without(lost...)(t)
+		for i := range t.Spans {
+			s := &t.Spans[i]
+			s.Attrs = append([]Attr{{"g.co/agent", "opentelemetry-go 1.40.0; google-cloud-trace-exporter 1.31.0"}, s.Resource.Attrs[0]}, s.Attrs...)
+			s.Resource = &Resource{Service: s.Resource.Service, Attrs: s.Resource.Attrs[1:]}
+			if s.Kind == Internal && slices.Contains(lost, "kind") {
+				s.Kind = Unspecified
+			}
+			if slices.Contains(lost, "status") {
+				s.Status, s.StatusText = Unset, ""
+			}
+			if s.Status == OK {
+				s.Status = Unset
+			}
+		}
+	}
+}
+
+// asColumns makes of a trace what OpenObserve does: no scope, and names of attributes that
+// have no dots, where nobody asks for those that they had. Events keep theirs.
+func asColumns(t *Trace) {
+	without("scope")(t)
+	flat := func(attrs []Attr) []Attr {
+		attrs = slices.Clone(attrs)
+		for i := range attrs {
+			if attrs[i].Key != "service.name" {
+				attrs[i].Key = strings.ReplaceAll(attrs[i].Key, ".", "_")
+			}
+		}
+		return attrs
+	}
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		r := *s.Resource
+		r.Attrs = flat(r.Attrs)
+		s.Attrs, s.Resource = flat(s.Attrs), &r
+	}
 }
 
 // shop is the trace that the files of testdata/ingest/forms hold: a request
@@ -198,6 +286,23 @@ func TestFormsKeep(t *testing.T) {
 		if want := "[] [] [][{peer.service stock}] [] [][] [] [][] [] []"; got != want {
 			t.Errorf("%s: kept %s, want %s", name, got, want)
 		}
+	}
+}
+
+// A store whose columns have lost the dots of the attributes gives those back that are
+// asked for.
+func TestColumnsHaveDots(t *testing.T) {
+	want := shop()
+	without("scope")(want)
+	o := Options{Keep: []string{"http.request.method", "http.response.status_code", "http.response.status-code", "sampled", "ratio", "peer.*", "host.name", "exception.type"}, Events: []string{"*"}, Links: true}
+	for i := range want.Spans { // of the service only the field
+		r := *want.Spans[i].Resource
+		r.Attrs = r.Attrs[:1]
+		want.Spans[i].Resource = &r
+	}
+	d := mustRead(t, o, filepath.Join(testdata, "forms", "openobserve.json"))
+	if diff := sameTrace([]*Trace{want}, d.Traces); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

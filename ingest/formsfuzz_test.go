@@ -71,7 +71,7 @@ func FuzzZipkin(f *testing.F) {
 
 // Rows are what stores and consoles write, a span an object.
 func FuzzRows(f *testing.F) {
-	formSeeds(f, "clickhouse", "signoz", "victoria", "quickwit", "stdouttrace", "python", "php", "js-", "otel-cli", "java", "tempo", "aspire",
-		"data-prepper", "opensearch", "elasticsearch", "cloudwatch", "vector")
+	formSeeds(f, "clickhouse", "signoz", "greptimedb", "openobserve", "axiom", "logfire", "google", "insights", "victoria", "quickwit", "stdouttrace", "python", "php", "js-", "otel-cli", "java", "tempo", "aspire",
+		"data-prepper", "opensearch", "elasticsearch", "splunk", "cloudwatch", "vector")
 	f.Fuzz(anyBytes)
 }

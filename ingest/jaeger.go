@@ -154,7 +154,7 @@ func (t *jsonText) jaegerFields(r *record) {
 		case "startTime":
 			c.start, proto = t.jaegerTime()
 		case "duration", "durationMicros":
-			c.duration, c.lasts = t.jaegerDuration()
+			c.duration, c.lasts = t.timespan(3)
 		case "endTime": // of those others
 			c.end, _ = t.jaegerTime()
 		case "tags", "tag", "JaegerTags", "JaegerTag": // the latter of the collector's Logz.io exporter
@@ -207,23 +207,6 @@ func (t *jsonText) jaegerTime() (v int64, proto bool) {
 		t.fail("malformed startTime")
 	}
 	return v, proto
-}
-
-// jaegerDuration reads microseconds, or a number with a unit.
-func (t *jsonText) jaegerDuration() (v int64, some bool) {
-	text := t.word()
-	if len(text) == 0 {
-		return 0, false
-	}
-	v, ok := scaled(text, 3)
-	if !ok {
-		d, err := time.ParseDuration(string(text))
-		v, ok = int64(d), err == nil
-	}
-	if !ok {
-		t.fail("malformed duration")
-	}
-	return v, ok
 }
 
 // jaegerReference reads a reference. Some writers put the whole span that is

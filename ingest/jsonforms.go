@@ -23,7 +23,7 @@ var jsonForms = []jsonForm{
 	// Envelopes first, and what is known by one key.
 	{"trace processor", '{', nil, "a document of Elastic APM" + useOTLP},
 	{"trace agent", '{', nil, "a document of Elastic APM" + useOTLP},
-	{"schema data", '{', nil, "data frames of Grafana: fetch the trace from its data source, or export it from the view of the trace"},
+	{"data schema", '{', nil, "data frames of Grafana: fetch the trace from its data source, or export it from the view of the trace"},
 	{"fields length", '[', nil, "data frames of Grafana: fetch the trace from its data source, or export it from the view of the trace"},
 	{"results", '{', nil, "an answer of Grafana's query API: fetch the trace from its data source"},
 	{"contexts", '{', nil, "an event of Sentry" + useOTLP},
@@ -36,6 +36,7 @@ var jsonForms = []jsonForm{
 	{"row", '{', (*jsonText).inside, "a row of ClickHouse"},
 	{"progress", '{', (*jsonText).nothing, "progress of ClickHouse"},
 	{"row_1", '{', nil, "rows of ClickHouse in one object" + useEachRow},
+	{"itemType duration id operation_Id operation_ParentId timestamp", '"', (*jsonText).insightsRow, "a row of Application Insights"},
 	{"data", 0, (*jsonText).inside, "an answer of Jaeger's or Aspire's API" + fetchByID},
 	{"result", 0, (*jsonText).inside, "an answer of Jaeger's API, version 3" + fetchByID},
 	{"responses", '[', (*jsonText).inside, "an answer of Elasticsearch" + fetchByID},
@@ -50,7 +51,7 @@ var jsonForms = []jsonForm{
 	// Traces and spans.
 	{"spans traceSegmentId", '[', nil, "a segment of SkyWalking" + useOTLP},
 	{"data_binary time_bucket", '"', nil, "a segment of SkyWalking" + useOTLP},
-	{"spans projectId", '[', nil, "a trace of Google Cloud" + useOTLP},
+	{"spans projectId", '[', (*jsonText).googleTrace, "a trace of Google Cloud"},
 	{"spans root_id", '{', nil, "a trace of Datadog's UI" + useOTLP},
 	{"spans processes", '[', (*jsonText).jaegerTrace, "a trace of Jaeger's UI"},
 	{"spans traceID", '[', (*jsonText).jaegerTrace, "a trace of Jaeger's UI"},
@@ -89,6 +90,14 @@ var jsonForms = []jsonForm{
 	{"stringTagMap durationNano parentSpanID timestamp traceID", '{', (*jsonText).signozRow, "a row of SigNoz"},
 	{"references durationNano serviceName spanId startTimeUnixNano", '[', (*jsonText).signozRow, "a span of SigNoz"},
 	{"tagMap durationNano serviceName spanId startTimeUnixNano", '{', (*jsonText).signozRow, "a span of SigNoz"},
+	{"displayName spanId name", '{', (*jsonText).googleSpan, "a span of Google Cloud"},
+	{"timestamp_end duration_nano parent_span_id span_id trace_id", 0, (*jsonText).greptimeRow, "a row of GreptimeDB"},
+	{"timestamp_end duration_nano trace_id", 0, nil, "a row of GreptimeDB without span_id or parent_span_id, which would make a root of each span: select those columns too"},
+	{"operation_name span_kind span_id trace_id start_time end_time flags events", '"', (*jsonText).openObserveRow, "a row of OpenObserve"},
+	{"Type DurationMs Id OperationId ParentId TimeGenerated", '"', (*jsonText).insightsRow, "a row of Application Insights"},
+	{"start_timestamp end_timestamp duration parent_span_id span_id span_name trace_id", 0, (*jsonText).logfireRow, "a row of Logfire"},
+	{"start_timestamp end_timestamp trace_id", 0, nil, "a row of Logfire without duration, span_name, span_id or parent_span_id, without which there are no numbers: select those columns too"},
+	{"_time duration kind name parent_span_id service.name span_id trace_id", 0, (*jsonText).axiomRow, "a row of Axiom"},
 	{"span_start_timestamp_nanos", 0, (*jsonText).quickwitRow, "a Quickwit document"},
 	{"resource_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
 	{"span_attr: span_id", 0, (*jsonText).victoriaRow, "a row of VictoriaTraces"},
@@ -122,6 +131,9 @@ var jsonForms = []jsonForm{
 	{"model traceID timestamp", '"', (*jsonText).logObject, "a row of SigNoz or Jaeger without spans"},
 	{"textPayload", '"', (*jsonText).logObject, "an entry of Cloud Logging without spans"},
 	{"jsonPayload", '{', (*jsonText).inside, "an entry of Cloud Logging without spans"},
+	{"event host", '{', (*jsonText).splunkEvent, "an event of Splunk without a span"},
+	{"_raw", '"', (*jsonText).splunkResult, "a result of Splunk without a span"},
+	{"lastrow", 0, (*jsonText).nothing, "the end of an answer of Splunk"},
 	// What others write for spans or traces, by keys that only they have.
 	{"traceEvents", '[', nil, "events of Chrome or Perfetto, which trace a program and no requests" + useOTLP},
 	{"ph ts", '"', nil, "events of Chrome or Perfetto, which trace a program and no requests" + useOTLP},
@@ -129,6 +141,8 @@ var jsonForms = []jsonForm{
 	{"TraceSummaries", '[', nil, "a search result of X-Ray's API" + useOTLP},
 	{"Segments Id", '[', nil, "a trace of X-Ray" + useOTLP},
 	{"subsegments start_time", '[', nil, "a segment of X-Ray" + useOTLP},
+	{"aws start_time trace_id", '{', nil, "a segment of X-Ray" + useOTLP},
+	{"origin start_time trace_id", '"', nil, "a segment of X-Ray" + useOTLP},
 	{"segmentId traceId", '"', nil, "a span of SkyWalking" + useOTLP},
 	{"transaction", '{', nil, "an event of Elastic's agents" + useOTLP},
 	{"meta resource trace_id", '{', nil, "a span of Datadog's agents" + useOTLP},
@@ -136,18 +150,25 @@ var jsonForms = []jsonForm{
 	{"trace.id", 0, nil, "a span of New Relic or of Elastic APM" + useOTLP},
 	{"guid traceId", '"', nil, "a span of New Relic" + useOTLP},
 	{"baseType", '"', nil, "telemetry of Application Insights" + useOTLP},
-	{"operation_Id", 0, nil, "a row of Application Insights" + useOTLP},
-	{"tables", '[', nil, "an answer of Azure Monitor" + useOTLP},
+	{"operation_Id", 0, nil, "a row of Application Insights without itemType, timestamp, duration, id or operation_ParentId, of which numbers are made: let the query give those columns of requests and dependencies too"},
+	{"OperationId TimeGenerated", 0, nil, "a row of Application Insights without Type, DurationMs, Id or ParentId, of which numbers are made: let the query give those columns of AppRequests and AppDependencies too"},
+	{"tables", '[', (*jsonText).inside, "an answer of Axiom or Azure Monitor without rows"},
+	{"columns fields", '[', (*jsonText).axiomTable, "an answer of Axiom without rows"},
+	{"columns rows", '[', (*jsonText).table, "an answer of Azure Monitor without rows"},
+	{"matches datasetNames", 0, nil, "an answer of Axiom in its old format: ask for the other (format=tabular)"},
 	{"operation_name finish_time_us start_time_us", 0, nil, "a row of ClickHouse's system.opentelemetry_span_log" + useOTLP},
 	{"attributes type", '{', nil, "an answer of Datadog's or Lightstep's API" + useOTLP},
-	{"displayName spanId", '{', nil, "a span of Google Cloud" + useOTLP},
 	{"local_endpoint trace_id", '{', nil, "a Zipkin span in the spelling of protobuf: fetch it with /api/v2/trace/<id>"},
 	{"duration_nano trace_id", 0, nil, "a row of SigNoz or GreptimeDB" + useOTLP},
 	{"columns events", '[', nil, "an answer of SigNoz's query API" + useOTLP},
-	{"_timestamp trace_id", 0, nil, "a row of OpenObserve" + useOTLP},
+	{"_timestamp trace_id", 0, nil, "a row of OpenObserve that is no span or not a whole one, where it cannot be known whether it has a parent: select all columns (SELECT *) of a stream of traces"},
 	{"stream values", '{', nil, "an answer of Loki, which holds lines of logs in lists: let logcli write them (logcli query -o raw)"},
 	{"summaries", '[', nil, "a search result of Jaeger's API, version 3" + fetchByID},
 	{"callCount parent", 0, nil, "links between services, which are no traces: fetch them by id"},
+	{"_time duration trace_id", 0, nil, "a row of Axiom or VictoriaTraces without span_id, parent_span_id, name, kind or the service, without which there are no numbers: let the query give those too"},
+	{"output execution_time_ms", '[', (*jsonText).inside, "an answer of GreptimeDB without rows"},
+	{"records", '{', (*jsonText).inside, "an answer of GreptimeDB without rows"},
+	{"schema rows", '{', (*jsonText).greptimeTable, "an answer of GreptimeDB without rows"},
 	// What looks like a span and is of no form above.
 	{"spanContext", '{', nil, "no span of a known form (spanContext)" + useOTLP},
 	{"results", '[', (*jsonText).inside, "an answer without spans"},
@@ -174,7 +195,7 @@ const maxEnvelopes = 6
 // signKeys are the keys that jsonForms are told by, and those that readers of
 // envelopes ask for.
 var signKeys = func() map[string]string {
-	keys := map[string]string{"status": "status", "message": "message"}
+	keys := map[string]string{"status": "status", "message": "message", "kind": "kind"}
 	for _, form := range jsonForms {
 		for key := range strings.FieldsSeq(form.keys) {
 			keys[key] = key

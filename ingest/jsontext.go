@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -70,6 +71,25 @@ func (o *object) is(form *jsonForm, buf []byte) bool {
 		first = false
 	}
 	return true
+}
+
+// hasKeys reports whether the value at the index is an object with all of the keys.
+func (t *jsonText) hasKeys(at int, keys ...string) bool {
+	probe, found := t.jsonScanner, 0
+	probe.pos, probe.str = at, nil
+	if probe.peek() != '{' {
+		return false
+	}
+	probe.pos++
+	for first := true; found < len(keys) && probe.more('}', first); first = false {
+		if slices.Contains(keys, string(probe.key())) {
+			found++
+		}
+		if probe.why == "" {
+			probe.skip()
+		}
+	}
+	return found >= len(keys)
 }
 
 func (t *jsonText) offset() int64 { return t.offsetOf(t.pos) }

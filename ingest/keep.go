@@ -1,6 +1,9 @@
 package ingest
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // serviceKey is the one resource attribute that is read whatever Options.Keep
 // says.
@@ -12,10 +15,14 @@ type keeper struct {
 	index    map[string]int // of a name in names
 	prefixes [256][]string  // by first byte
 	all      bool           // "*" is asked for
+
+	columns        map[string]int // of a name as columnName has it, in names; the first of several
+	columnPrefixes []string       // prefixes as columnName has them
+	columnOf       []string       // the prefixes they stand for
 }
 
 func newKeeper(keep []string) *keeper {
-	k := &keeper{index: make(map[string]int, len(keep))}
+	k := &keeper{index: make(map[string]int, len(keep)), columns: make(map[string]int, len(keep))}
 	for _, key := range keep {
 		prefix, isPrefix := strings.CutSuffix(key, "*")
 		switch {
@@ -23,7 +30,12 @@ func newKeeper(keep []string) *keeper {
 			k.all = true
 		case isPrefix:
 			k.prefixes[prefix[0]] = append(k.prefixes[prefix[0]], prefix)
+			k.columnPrefixes, k.columnOf = append(k.columnPrefixes, columnName(prefix)), append(k.columnOf, prefix)
 		case key != "":
+			column := columnName(key)
+			if _, ok := k.columns[column]; !ok {
+				k.columns[column] = len(k.names)
+			}
 			k.index[key] = len(k.names)
 			k.names = append(k.names, key)
 		}
@@ -74,6 +86,35 @@ func (k *keeper) match(key []byte, cache *texts) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// matchColumn is match for a column that was named after a key by columnName. Which key that
+// was is known of those that are asked for; any other keeps the name of the column.
+func (k *keeper) matchColumn(column []byte, cache *texts) (string, bool) {
+	if i, ok := k.columns[string(column)]; ok {
+		return k.names[i], true
+	}
+	for i, prefix := range k.columnPrefixes {
+		if rest, ok := strings.CutPrefix(string(column), prefix); ok {
+			return cache.get([]byte(k.columnOf[i] + rest)), true
+		}
+	}
+	if k.all {
+		return cache.get(column), true
+	}
+	return "", false
+}
+
+// columnName is what stores make of a key that give each attribute a column: letters in
+// lower case, and _ for what is no letter, digit or _.
+func columnName(key string) string {
+	return strings.Map(func(c rune) rune {
+		c = unicode.ToLower(c)
+		if unicode.IsLetter(c) || unicode.IsNumber(c) {
+			return c
+		}
+		return '_'
+	}, key)
 }
 
 // own is a string that is equal to the key and may be kept: of a name that was asked for the

@@ -37,10 +37,18 @@ func (t *jsonText) logObject(o *object) {
 		t.unreadable(t.offsetOf(o.start), int64(o.end-o.start), o.form.name)
 		return
 	}
+	t.embedded = true
+	t.embed(text, at, o.end, func() { t.run(endOfInput) })
+	t.embedded = false
+}
+
+// embed is inText for values of their own, which stand for what ends at the index.
+func (t *jsonText) embed(text []byte, at int64, end int, read func()) (why string) {
 	lead, saved := t.lead, t.saved
-	t.lead, t.saved, t.embedded = 0, 0, true
-	t.inText(text, at, func() { t.run(endOfInput) })
-	t.lead, t.saved, t.embedded = lead, max(saved, o.end), false
+	t.lead, t.saved = 0, 0
+	why = t.inText(text, at, read)
+	t.lead, t.saved = lead, max(saved, end)
+	return why
 }
 
 // inText reads a text that a value stands for, whose beginning is at the offset. It

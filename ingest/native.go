@@ -283,6 +283,23 @@ func (t *jsonText) amount(power byte) (v int64, some bool) {
 	return v, ok
 }
 
+// timespan reads a number times ten to the power, or one with a unit, as Go writes it.
+func (t *jsonText) timespan(power byte) (v int64, some bool) {
+	text := t.word()
+	if len(text) == 0 {
+		return 0, false
+	}
+	v, ok := scaled(text, power)
+	if !ok {
+		d, err := time.ParseDuration(string(text))
+		v, ok = int64(d), err == nil
+	}
+	if !ok {
+		t.fail("malformed duration")
+	}
+	return v, ok
+}
+
 // times are what finish takes. An end before 1970 is none.
 func (c clock) times() (start, end uint64) {
 	begin := max(c.start, 0)
@@ -298,8 +315,8 @@ func (c clock) times() (start, end uint64) {
 	return uint64(begin), uint64(max(begin+c.duration, 1))
 }
 
-// instant reads a point in time: RFC 3339, with a space in place of the T and
-// without a zone as well, which is then UTC, or a number (sinceEpoch). A time
+// instant reads a point in time: RFC 3339, with a space in place of the T, without the
+// colon in the zone, and without a zone as well, which is then UTC, or a number (sinceEpoch). A time
 // before 1970, like Go's zero time, is none.
 func instant(text []byte) (ns int64, ok bool) {
 	if len(text) == 0 {
@@ -311,8 +328,10 @@ func instant(text []byte) (ns int64, ok bool) {
 		text[10] = 'T'
 	}
 	at, err := time.Parse(time.RFC3339Nano, string(text))
-	if err != nil {
-		at, err = time.Parse("2006-01-02T15:04:05.999999999", string(text))
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999-0700"} {
+		if err != nil {
+			at, err = time.Parse(layout, string(text))
+		}
 	}
 	if err != nil {
 		return sinceEpoch(text)
@@ -359,7 +378,7 @@ func (t *jsonText) wordOrList() []byte {
 }
 
 // An eventForm names the members of an event in a form, and reads its time and
-// attributes.
+// attributes. Without a read, all other members are attributes.
 type eventForm struct {
 	name, time, attributes string
 	at                     func(text []byte) (ns int64, ok bool)
@@ -376,13 +395,16 @@ func (t *jsonText) eventsOf(form *eventForm) {
 	t.list(func() {
 		name, kept := t.wantEvent(nil)
 		at, attributes := int64(0), 0
+		var others []leaf
 		t.object(func(key []byte) {
-			switch string(key) {
-			case form.name:
+			switch {
+			case string(key) == form.name:
 				name, kept = t.wantEvent(t.text())
-			case form.time:
+			case string(key) == form.time:
 				at, _ = form.at(t.wordOrList())
-			case form.attributes:
+			case form.read == nil:
+				others = append(others, leaf{string(key), t.skipTo()})
+			case string(key) == form.attributes:
 				attributes = t.skipTo()
 			default:
 				t.skip()
@@ -393,6 +415,9 @@ func (t *jsonText) eventsOf(form *eventForm) {
 		}
 		from := len(t.held)
 		t.readAt(attributes, func() { form.read(t) })
+		for _, a := range others {
+			t.readAt(a.at, func() { t.nativeAttribute([]byte(a.path), false) })
+		}
 		t.putEvent(name, uint64(max(at, 0)), from)
 	})
 }
