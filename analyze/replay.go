@@ -191,16 +191,23 @@ func (t *replayRoute) lodge(h *hoard) {
 	}
 }
 
-// survivals are made when they are first asked for.
+// survivals are made when they are asked for, and again where they all together have no
+// room: as much as values of samples have.
 type survivals struct {
 	a     *Analysis
 	byDep map[int32]*survival
+	bytes int64
 }
 
-func (t survivals) of(dep int32) *survival {
+func (t *survivals) of(dep int32) *survival {
 	if t.byDep[dep] == nil {
+		if most := t.a.hoard.limit; most > 0 && t.bytes > most {
+			clear(t.byDep)
+			t.bytes = 0
+		}
 		s := &t.a.deps[dep].latency
 		t.byDep[dep] = s.survival()
+		t.bytes += 16 * int64(len(t.byDep[dep].at))
 		s.rest()
 	}
 	return t.byDep[dep]
