@@ -26,7 +26,7 @@ func (t *jsonText) clickhouseFields(r *record) {
 		case "SpanId", "span_id":
 			t.id(r.span.ID[:])
 		case "ParentSpanId", "parent_span_id":
-			t.parent(r.span.ParentID[:], t.text())
+			t.parent(r.span.ParentID[:], t.idText())
 		case "TraceState", "trace_state":
 			r.span.TraceState = t.cache.get(t.text())
 		case "SpanName", "span_name":

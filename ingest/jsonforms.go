@@ -55,7 +55,7 @@ var jsonForms = []jsonForm{
 	{"spans processes", '[', (*jsonText).jaegerTrace, "a trace of Jaeger's UI"},
 	{"spans traceID", '[', (*jsonText).jaegerTrace, "a trace of Jaeger's UI"},
 	{"spans process", '[', (*jsonText).jaegerTrace, "a batch of Jaeger"},
-	{"operationName traceIdLow", 0, nil, "a Jaeger span in the spelling of Thrift: fetch it with /api/traces/<id>"},
+	{"operationName traceIdLow", 0, (*jsonText).jaegerAlone, "a Jaeger span in the spelling of Thrift"},
 	{"operationName spanID process", 0, (*jsonText).jaegerDocument, "a Jaeger document of Elasticsearch"},
 	{"operationName spanID process.serviceName", 0, (*jsonText).jaegerDocument, "a Jaeger document of Elasticsearch"},
 	{"operationName spanID", 0, (*jsonText).jaegerAlone, "a Jaeger span"},

@@ -19,7 +19,7 @@ func (t *jsonText) consoleFields(r *record, events *eventForm) {
 		case "context":
 			t.consoleContext(r)
 		case "parent_id", "parent_span_id":
-			t.parent(r.span.ParentID[:], t.text())
+			t.parent(r.span.ParentID[:], t.idText())
 		case "kind":
 			text := bytes.TrimPrefix(t.word(), []byte("SpanKind."))
 			r.span.Kind = kindOf(bytes.TrimPrefix(text, []byte("KIND_")))

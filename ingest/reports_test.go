@@ -93,6 +93,7 @@ func TestFormDetails(t *testing.T) {
 	jaeger := func(fields string) string {
 		return `{"data":[{"traceID":"1","spans":[` + fields + `],"processes":{"p1":{"serviceName":"a"},"p2":{"serviceName":"b"}}}]}`
 	}
+	const n0 = `"name":"n","startTimeUnixNano":"10","endTimeUnixNano":"20"`
 	embedded := `{"traceID":"1","spanID":"1","operationName":"p","references":[],"startTime":10,"duration":5,"processID":"p1"}`
 	tests := []struct{ name, text, want string }{
 		{"Jaeger, the parent in the reference", jaeger(embedded + `,{"traceID":"1","spanID":"2","operationName":"c","references":[{"refType":"CHILD_OF","traceID":"1","spanID":"1","span":` + embedded + `}],"startTime":11,"duration":2,"processID":"p2"}`),
@@ -125,6 +126,14 @@ func TestFormDetails(t *testing.T) {
 			"1/1 - 0-5000 a:p; 1/2 - 1000-3000 a:c"},
 		{"Jaeger, no start among real times", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","duration":5,"processID":"p1"},{"traceID":"1","spanID":"2","operationName":"c","startTime":1795994844000000,"duration":2,"processID":"p1"}`),
 			"1/1 - 0-0 ?start ?end a:p; 1/2 - 0-2000 a:c; no-end; no-start"},
+		// jaegertracing/jaeger-ui: src/model/trace-contract/missing-root-start.legacy.json.
+		{"Jaeger, no start among times that count from 0", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","duration":5,"processID":"p1"},{"traceID":"1","spanID":"2","operationName":"c","startTime":0,"duration":2,"processID":"p1"}`),
+			"1/1 - 0-0 ?start ?end a:p; 1/2 - 0-2000 a:c; no-end; no-start"},
+		// The fields of jaeger.thrift; -2 is ff…fe in 64 bits.
+		{"Jaeger, Thrift's spelling", `{"process":{"serviceName":"w","tags":[]},"spans":[{"traceIdLow":1,"traceIdHigh":0,"spanId":-2,"parentSpanId":0,"operationName":"p","references":[],"flags":1,"startTime":9,"duration":5,"tags":[{"key":"span.kind","vType":0,"vStr":"server"},{"key":"error","vType":2,"vBool":1}]},` +
+			`{"traceIdLow":1,"traceIdHigh":0,"spanId":3,"parentSpanId":-2,"operationName":"c","startTime":10,"duration":2,"tags":[{"key":"error","vType":2,"vBool":0}]},` +
+			`{"traceIdLow":1,"traceIdHigh":0,"spanId":4,"parentSpanId":0,"operationName":"f","references":[{"refType":1,"traceIdLow":1,"traceIdHigh":0,"spanId":-2}],"startTime":10,"duration":2}]}`,
+			"1/fffffffffffffffe S! 0-5000 w:p; 1/3<fffffffffffffffe - 1000-3000 w:c; 1/4<fffffffffffffffe - 1000-3000 follows w:f"},
 		{"Jaeger, the trace's id beside its spans alone", `{"traceID":"1","spans":[{"spanID":"1","operationName":"p","startTime":9,"duration":5,"processID":"p1"},{"spanID":"2","operationName":"c","references":[{"refType":"CHILD_OF","traceID":"1","spanID":"1"}],"startTime":10,"duration":2,"processID":"p1"}],"processes":{"p1":{"serviceName":"a"}}}`, "1/1 - 0-5000 a:p; 1/2<1 - 1000-3000 a:c"},
 		{"Jaeger, a process that is null beside a processID", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","startTime":9,"duration":5,"processID":"p1","process":null}`), "1/1 - 0-5000 a:p"},
 		{"Jaeger, a row of a table", `{"traceID":"1","spanID":"2","serviceName":"w","operationName":"n","startTimeMillis":10,"startTime":10000,"duration":5,"statusCode":"200","parentSpanID":"1"}`, "1/2<1 - 0-5000 w:n; orphan; root-missing"},
@@ -148,6 +157,13 @@ func TestFormDetails(t *testing.T) {
 		{"Zipkin 1, both sides in one span", `[[{"traceId":"1","id":"2","parentId":"1","name":"n","timestamp":10,"duration":9,"annotations":[{"timestamp":10,"value":"cs","endpoint":{"serviceName":"a"}},{"timestamp":12,"value":"sr","endpoint":{"serviceName":"b"}},{"timestamp":15,"value":"ss","endpoint":{"serviceName":"b"}},{"timestamp":19,"value":"cr","endpoint":{"serviceName":"a"}}],` +
 			`"binaryAnnotations":[{"key":"error","value":"x","endpoint":{"serviceName":"b"}}]}]]`, "1/2<1 C 0-9000 a:n; 1/2<1 S! 2000-5000 b:n; orphan; root-missing"},
 		{"SigNoz, spans in the column model", `{"timestamp":"1970-01-01 00:00:00","traceID":"1","model":` + strconv.Quote(`{"traceId":"1","spanId":"2","name":"n","durationNano":5,"startTimeUnixNano":10,"serviceName":"w","kind":2,"references":[{"traceId":"1","spanId":"1","refType":"CHILD_OF"}],"statusCode":2,"tagMap":{"a":"b"},"hasError":true}`) + `}` + "\n" + `{"traceId":"1","spanId":"1","name":"p","durationNano":9,"startTimeUnixNano":9,"serviceName":"w","kind":3,"references":[{"traceId":"1","spanId":"2","refType":"FOLLOWS_FROM"}]}`, "1/1 C 0-9 w:p; 1/2<1 S! 1-6 w:n"},
+		// 10, 20, … in hexadecimal are 0a, 14, …
+		{"ids as JavaScript's bytes", in(`{"traceId":{"type":"Buffer","data":[10,20,30,40,50,60,70,80,90,100,110,120,130,140,150,160]},"spanId":{"0":1,"1":2,"2":3,"3":4,"4":5,"5":6,"6":7,"7":8},` + n0 + `},` +
+			`{"traceId":{"type":"Buffer","data":[10,20,30,40,50,60,70,80,90,100,110,120,130,140,150,160]},"spanId":{"data":[0,0,0,0,0,0,0,9],"type":"Buffer"},"parentSpanId":{"type":"Buffer","data":[1,2,3,4,5,6,7,8]},` + n0 + `}`),
+			"a141e28323c46505a646e78828c96a0/9<102030405060708 - 0-10 w:n; a141e28323c46505a646e78828c96a0/102030405060708 - 0-10 w:n"},
+		{"ids as JavaScript's bytes, damaged", in(`{"traceId":{"type":"Buffer","data":[1,256]},"spanId":"1",` + n0 + `},{"traceId":{"1":1},"spanId":"1",` + n0 + `},{"traceId":"1","spanId":"1",` + n0 + `}`), "1/1 - 0-10 w:n; unreadable"},
+		// 2^64 + 1, and one beyond 2^53.
+		{"ids as integers", in(`{"traceId":18446744073709551617,"spanId":9007199254740993,` + n0 + `},{"traceId":1.5,"spanId":"1",` + n0 + `}`), "10000000000000001/20000000000001 - 0-10 w:n; unreadable"},
 		{"a row of OTLP's fields with a column for the status", `{"trace_id":"1","span_id":"1","start_time_unix_nano":10,"end_time_unix_nano":20,"kind":2,"service_name":"w","status_code":2}`, "1/1 S! 0-10 w:"},
 		{"a row of OTLP's fields with HTTP's status beside its own", `{"traceId":"1","spanId":"1","startTimeUnixNano":10,"durationNano":10,"serviceName":"w","status":{"code":2},"statusCode":200}`, "1/1 -! 0-10 w:"},
 		{"a message that Redpanda's console shows", `[{"partitionID":0,"offset":1,"value":{"payload":` + in(`{"traceId":"1","spanId":"1",`+`"startTimeUnixNano":10,"endTimeUnixNano":20}`) + `,"encoding":"json"}}]`, "1/1 - 0-10 w:"},

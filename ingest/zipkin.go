@@ -48,7 +48,7 @@ func (t *jsonText) zipkinFields(r *record) {
 		case "id":
 			t.id(r.span.ID[:])
 		case "parentId":
-			t.parent(r.span.ParentID[:], t.text())
+			t.parent(r.span.ParentID[:], t.idText())
 		case "name":
 			r.span.Name = t.cache.get(t.text())
 		case "kind":
