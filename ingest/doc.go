@@ -17,7 +17,8 @@
 //	  spans of JavaScript's SDK, otel-cli, rows of
 //	  ClickHouse, Tinybird, SigNoz, VictoriaTraces and
 //	  Quickwit, documents of OpenSearch, Elasticsearch,
-//	  CloudWatch and Vector
+//	  CloudWatch and Vector, spans with ids, a start and
+//	  an end of whoever wrote them
 //	Jaeger protobuf: spans back to back, or a batch        an id of 16 bytes, one of 8
 //
 // Around any of these, several times: gzip, zstd (bzip2, zlib, snappy), tar, zip, UTF-16, the log of a

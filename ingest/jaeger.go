@@ -111,11 +111,29 @@ func (t *jsonText) toyTimes(from int) {
 }
 
 // spanList reads a list of spans, each of a form of its own. Those of Jaeger may
-// name processes that the list came without, unless they were cut off.
+// name processes that the list came without, unless they were cut off. A trace id
+// and a resource beside the list are those of spans without one of their own.
 func (t *jsonText) spanList(o *object) {
 	t.jaeger.unowned = !o.cut
-	defer func() { t.jaeger.unowned = false }()
+	defer func(outer around) { t.jaeger.unowned, t.around = false, outer }(t.around)
+	t.around = around{}
+	for _, key := range []string{"traceId", "trace_id"} {
+		t.readAt(o.member(key), func() { t.id(t.around.trace[:]) })
+	}
+	t.readAt(o.member("resource"), func() {
+		if t.peek() == '{' {
+			t.owner.reset()
+			t.documentResource()
+			t.around.resource = t.resource()
+		}
+	})
 	t.inside(o)
+}
+
+// around is what stands beside the list of spans being read, and is said of all of them.
+type around struct {
+	trace    TraceID   // zero: none
+	resource *Resource // nil: none
 }
 
 // jaegerAlone reads a span that stands alone.

@@ -58,6 +58,8 @@ func TestOthersByName(t *testing.T) {
 		`{"data":[{"parent":"a","child":"b","callCount":3}]}`:                                                                       "links between services",
 		`{"error":{"httpCode":404,"message":"No traces found"}}`:                                                                    "an error that an API answered",
 		`[{"id":"1","traceId":"2","type":"SPAN","startTime":"2026-11-29T23:27:24Z"}]`:                                               "no span of a known form (id, traceId and startTime): export OTLP",
+		`{"traces":[{"service":"w","spans":[{"span_id":"s-1","service":"w","operation":"GET /","duration_ms":320}]}]}`:              "no span of a known form (span_id): export OTLP",
+		`{"trace_id":"1","span_id":"2","timestamp":"2026-11-29T23:27:24Z","duration_ms":5.5}`:                                       "no span of a known form (trace_id): export OTLP",
 		`{"x":1}` + "\n" + `{"start_time":"2026-11-29T23:27:24Z","response_code":200,` + id + `}`:                                   "no span of a known form (trace_id): export OTLP",
 	} {
 		o := keepAll

@@ -492,6 +492,7 @@ func kindOf(text []byte) Kind {
 		return Kind(v)
 	}
 	text = bytes.TrimPrefix(bytes.ToUpper(text), []byte("SPAN_KIND_"))
+	text = bytes.TrimPrefix(text, []byte("SPANKIND.")) // of Python
 	switch string(text) {
 	case "INTERNAL":
 		return Internal
@@ -515,6 +516,7 @@ func statusOf(text []byte) Status {
 		return Status(v)
 	}
 	text = bytes.TrimPrefix(bytes.ToUpper(text), []byte("STATUS_CODE_"))
+	text = bytes.TrimPrefix(text, []byte("STATUSCODE.")) // of Python
 	switch string(text) {
 	case "OK":
 		return OK
