@@ -2,7 +2,11 @@ package ingest
 
 import (
 	"bytes"
+	"encoding/base64"
+	"io"
 	"strings"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // Shippers and structured loggers put the line that an exporter wrote into a
@@ -14,6 +18,9 @@ import (
 //	{"topic":"otlp_spans","payload":"{\"resourceSpans\":…}"}        kcat -J
 //	{"topic":"otlp_spans","value":"{\"resourceSpans\":…}","offset":0} rpk
 //	{"textPayload":"{\"resourceSpans\":…}","insertId":"x"}          Cloud Logging
+//	{"__otel_otlp_stdout":"0.1.0","payload":"H4sI…","base64":true}  otlp-stdout-span-exporter
+//
+// The text may be base64 of JSON or of protobuf, packed with gzip or not.
 //
 // Positions are the offset of the text in the content plus the offset in what it
 // stands for.
@@ -28,6 +35,10 @@ func (t *jsonText) logObject(o *object) {
 	if t.why != "" {
 		return
 	}
+	if t.inBase64(text, at) {
+		t.saved = max(t.saved, o.end)
+		return
+	}
 	if start := behindText(text); start > 0 {
 		text = text[start:]
 	}
@@ -37,10 +48,8 @@ func (t *jsonText) logObject(o *object) {
 		t.unreadable(t.offsetOf(o.start), int64(o.end-o.start), o.form.name)
 		return
 	}
-	lead, saved := t.lead, t.saved
-	t.lead, t.saved, t.embedded = 0, 0, true
-	t.inText(text, at, func() { t.run(endOfInput) })
-	t.lead, t.saved, t.embedded = lead, max(saved, o.end), false
+	t.embed(text, at)
+	t.saved = max(t.saved, o.end)
 }
 
 // inText reads a text that a value stands for, whose beginning is at the offset. It
@@ -52,4 +61,45 @@ func (t *jsonText) inText(text []byte, at int64, read func()) (why string) {
 	why = t.why
 	t.jsonScanner, t.base = scanner, base
 	return why
+}
+
+// inBase64 reads OTLP that the text at the offset is base64 of, and reports whether it is.
+func (t *jsonText) inBase64(text []byte, at int64) bool {
+	const most = 16 << 20 // unpacked; such lines are those of a log
+	raw, err := base64.StdEncoding.DecodeString(string(text))
+	if err != nil {
+		return false
+	}
+	if bytes.HasPrefix(raw, []byte("\x1f\x8b")) {
+		z, err := gzip.NewReader(bytes.NewReader(raw))
+		if err != nil {
+			return false
+		}
+		if raw, err = io.ReadAll(io.LimitReader(z, most+1)); err != nil || len(raw) > most {
+			t.unreadable(at, int64(len(text)), "base64 of gzip that is damaged or long")
+			return true
+		}
+	}
+	switch {
+	case len(raw) == 0:
+		return false
+	case raw[0] == 0x0a && likeTraces(raw, false):
+		p := protoBytes{sink: t.sink, byPdata: t.byPdata}
+		if why, from, to := p.decode(raw, at, false); why != "" {
+			t.unreadable(from, to-from, why)
+		}
+		return true
+	case raw[0] == '{' && !t.embedded:
+		t.embed(raw, at)
+		return true
+	}
+	return false
+}
+
+// embed reads the text of JSON that stands at the offset.
+func (t *jsonText) embed(text []byte, at int64) {
+	lead, saved := t.lead, t.saved
+	t.lead, t.saved, t.embedded = 0, 0, true
+	t.inText(text, at, func() { t.run(endOfInput) })
+	t.lead, t.saved, t.embedded = lead, saved, false
 }
