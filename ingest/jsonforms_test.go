@@ -44,7 +44,6 @@ func TestOthersByName(t *testing.T) {
 		`{"__CURSOR":"s=1","MESSAGE":[123,34],"_PID":"1"}`:                                                        "a line that journalctl wrote as bytes: let it write text",
 		"\xff\xfe\x00\x00{\x00\x00\x00\"\x00\x00\x00":                                                             "UTF-32: make UTF-8 of it",
 		`{"tables":[{"name":"PrimaryResult","columns":[],"rows":[]}]}`:                                            "an answer of Azure Monitor: export OTLP",
-		`{"spans":[{"trace_id":"AQ==","id":"AQ==","local_endpoint":{"service_name":"w"}}]}`:                       "a Zipkin span in the spelling of protobuf: fetch it",
 		`{"status":"success","data":{"spans":[{"timestamp":1,"duration_nano":1,"span_id":"1",` + id + `}]}}`:      "a row of SigNoz or GreptimeDB: export OTLP",
 		// Without the column of the parent; the API's milliseconds.
 		`{"timestamp":"2026-11-29 23:27:24","duration_nano":1,"span_id":"1","resources_string":{},` + id + `}`:                      "a row of SigNoz or GreptimeDB: export OTLP",
