@@ -57,6 +57,7 @@ var forms = map[string]func(*Trace){
 	"cloudwatch.jsonl":            nil,
 	"vector.jsonl":                nil,
 	"python-console.json":         without("scope"),
+	"plain.jsonl":                 without("scope"),
 	"php-console.json":            without("scope"),
 	"js-sdk.jsonl":                nil,
 	"js-console.json":             nil,

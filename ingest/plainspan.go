@@ -83,6 +83,12 @@ func (t *jsonText) plainFields(r *record, byID bool) {
 			} else {
 				t.skip()
 			}
+		case "links":
+			if t.peek() == '[' {
+				t.list(t.linkOf)
+			} else {
+				t.skip()
+			}
 		case "children":
 			t.noChildren()
 		default:
