@@ -43,6 +43,8 @@ func TestLogObjects(t *testing.T) {
 		"kcat":       {`{"topic":"otlp_spans","partition":0,"offset":1,"key":null,"payload":`, `}`},
 		"rpk":        {`{"topic":"otlp_spans","key":"k","value":`, `,"timestamp":1796021570123,"partition":0,"offset":1}`},
 		"Cloud":      {`{"insertId":"x","textPayload":`, `,"timestamp":"2026-11-29T23:27:26Z"}`},
+		"Insights":   {`{"@timestamp":"2026-11-29 23:27:26.000","@message":`, `,"@ptr":"x"}`},
+		"its API":    {`[{"field":"@timestamp","value":"2026-11-29 23:27:26.000"},{"field":"@message","value":`, `},{"field":"@ptr","value":"x"}]`},
 		"slog":       {`{"time":"2026-11-29T23:27:26Z","level":"INFO","msg":`, `}`},
 	} {
 		var text strings.Builder
@@ -88,6 +90,7 @@ func TestBase64Lines(t *testing.T) {
 		"plain":   line(message),
 		"between": `{"level":"INFO","message":"Chat"}` + "\n" + line(gz(message)),
 		"kcat":    `{"topic":"otlp_spans","partition":0,"offset":1,"payload":"` + base64.StdEncoding.EncodeToString(message) + `"}`,
+		"Kinesis": `{"Records":[{"SequenceNumber":"1","Data":"` + base64.StdEncoding.EncodeToString(message) + `","PartitionKey":"1"}],"NextShardIterator":"x"}`,
 		"damaged": line(gz(message)[:20]) + line(message) + line(gz(nil)),
 	} {
 		got := readText(t, text)

@@ -18,6 +18,9 @@ import (
 //	{"topic":"otlp_spans","payload":"{\"resourceSpans\":…}"}        kcat -J
 //	{"topic":"otlp_spans","value":"{\"resourceSpans\":…}","offset":0} rpk
 //	{"textPayload":"{\"resourceSpans\":…}","insertId":"x"}          Cloud Logging
+//	{"@timestamp":"2026-11-29 23:27:26","@message":"{\"traceId\":…}"} CloudWatch Logs Insights
+//	[{"field":"@message","value":"{\"traceId\":…}"}]               its API
+//	{"Data":"eyJyZXNvdXJjZVNwYW5zIjpbey…","PartitionKey":"1"}       Kinesis
 //	{"__otel_otlp_stdout":"0.1.0","payload":"H4sI…","base64":true}  otlp-stdout-span-exporter
 //
 // The text may be base64 of JSON or of protobuf, packed with gzip or not.
@@ -50,6 +53,16 @@ func (t *jsonText) logObject(o *object) {
 	}
 	t.embed(text, at)
 	t.saved = max(t.saved, o.end)
+}
+
+// insightsField reads a field of a row that the API of CloudWatch Logs Insights answers, if it
+// is the message. The others say when and where it was logged.
+func (t *jsonText) insightsField(o *object) {
+	message := false
+	t.readAt(o.member("field"), func() { message = string(t.word()) == "@message" })
+	if message {
+		t.logObject(o)
+	}
 }
 
 // inText reads a text that a value stands for, whose beginning is at the offset. It
