@@ -326,7 +326,11 @@ func (t *jsonText) idObject() {
 // idInteger makes t.str the hexadecimal digits of an integer, of a negative one those of its
 // 64 bits.
 func (t *jsonText) idInteger() {
-	n, ok := new(big.Int).SetString(string(t.word()), 10)
+	const most = len("-340282366920938463463374607431768211456") // 2^128: more would take its time
+	n, ok := new(big.Int), false
+	if text := t.word(); len(text) <= most {
+		n, ok = n.SetString(string(text), 10)
+	}
 	if ok && n.Sign() < 0 {
 		n.Add(n, new(big.Int).Lsh(big.NewInt(1), 64))
 	}

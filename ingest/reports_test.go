@@ -169,7 +169,7 @@ func TestFormDetails(t *testing.T) {
 			"a141e28323c46505a646e78828c96a0/9<102030405060708 - 0-10 w:n; a141e28323c46505a646e78828c96a0/102030405060708 - 0-10 w:n"},
 		{"ids as JavaScript's bytes, damaged", in(`{"traceId":{"type":"Buffer","data":[1,256]},"spanId":"1",` + n0 + `},{"traceId":{"1":1},"spanId":"1",` + n0 + `},{"traceId":"1","spanId":"1",` + n0 + `}`), "1/1 - 0-10 w:n; unreadable"},
 		// 2^64 + 1, and one beyond 2^53.
-		{"ids as integers", in(`{"traceId":18446744073709551617,"spanId":9007199254740993,` + n0 + `},{"traceId":1.5,"spanId":"1",` + n0 + `}`), "10000000000000001/20000000000001 - 0-10 w:n; unreadable"},
+		{"ids as integers", in(`{"traceId":18446744073709551617,"spanId":9007199254740993,` + n0 + `},{"traceId":1.5,"spanId":"1",` + n0 + `},{"traceId":` + strings.Repeat("7", 1<<20) + `,"spanId":"1",` + n0 + `}`), "10000000000000001/20000000000001 - 0-10 w:n; unreadable"},
 
 		// Spans of writers that are not known.
 		{"a span with its start and end", `{"traceId":"1","spanId":"1","parentSpanId":null,"name":"p","kind":"SERVER","startTime":"2026-11-29T23:27:24Z","endTime":"2026-11-29T23:27:24.000000009Z","status":"error","serviceName":"w"}` +
