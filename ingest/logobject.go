@@ -78,7 +78,8 @@ func (t *jsonText) inText(text []byte, at int64, read func()) (why string) {
 
 // inBase64 reads OTLP that the text at the offset is base64 of, and reports whether it is.
 func (t *jsonText) inBase64(text []byte, at int64) bool {
-	const most = 16 << 20                                                     // unpacked; such lines are those of a log
+	const most = 16 << 20 // unpacked; such lines are those of a log
+
 	if len(text) == 0 || text[0] != 'H' && text[0] != 'C' && text[0] != 'e' { // 1f, 0a and a brace
 		return false
 	}
