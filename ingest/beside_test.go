@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"os"
@@ -42,6 +43,8 @@ func TestLogObjects(t *testing.T) {
 		"kcat":       {`{"topic":"otlp_spans","partition":0,"offset":1,"key":null,"payload":`, `}`},
 		"rpk":        {`{"topic":"otlp_spans","key":"k","value":`, `,"timestamp":1796021570123,"partition":0,"offset":1}`},
 		"Cloud":      {`{"insertId":"x","textPayload":`, `,"timestamp":"2026-11-29T23:27:26Z"}`},
+		"Insights":   {`{"@timestamp":"2026-11-29 23:27:26.000","@message":`, `,"@ptr":"x"}`},
+		"its API":    {`[{"field":"@timestamp","value":"2026-11-29 23:27:26.000"},{"field":"@message","value":`, `},{"field":"@ptr","value":"x"}]`},
 		"slog":       {`{"time":"2026-11-29T23:27:26Z","level":"INFO","msg":`, `}`},
 	} {
 		var text strings.Builder
@@ -69,6 +72,74 @@ func TestLogObjects(t *testing.T) {
 	}
 	if _, err := Read(t.Context(), []string{write(t, "x", []byte(text))}, keepAll); err == nil || !strings.HasSuffix(err.Error(), "a line of a log without spans") {
 		t.Errorf("log in log: error %v", err)
+	}
+}
+
+// Lines of otlp-stdout-span-exporter, and messages whose bytes a tool wrote as base64
+// (https://pypi.org/project/otlp-stdout-span-exporter).
+func TestBase64Lines(t *testing.T) {
+	td := everything()
+	message, _ := marshalled(t, td)
+	want := FromTraces(td, keepAll)
+	line := func(payload []byte) string {
+		return `{"__otel_otlp_stdout":"0.1.0","source":"w","endpoint":"http://localhost:4318/v1/traces","content-type":"application/x-protobuf","payload":"` +
+			base64.StdEncoding.EncodeToString(payload) + `","base64":true}` + "\n"
+	}
+	for name, text := range map[string]string{
+		"gzip":    line(gz(message)),
+		"plain":   line(message),
+		"between": `{"level":"INFO","message":"Chat"}` + "\n" + line(gz(message)),
+		"kcat":    `{"topic":"otlp_spans","partition":0,"offset":1,"payload":"` + base64.StdEncoding.EncodeToString(message) + `"}`,
+		"Kinesis": `{"Records":[{"SequenceNumber":"1","Data":"` + base64.StdEncoding.EncodeToString(message) + `","PartitionKey":"1"}],"NextShardIterator":"x"}`,
+		"damaged": line(gz(message)[:20]) + line(message) + line(gz(nil)),
+	} {
+		got := readText(t, text)
+		if d := diff(want.Traces, got.Traces); d != "" {
+			t.Errorf("%s %s", name, d)
+		}
+		if n, unread := note(got, Unreadable), map[string]int64{"between": 1, "damaged": 2}[name]; n.Count != unread {
+			t.Errorf("%s: %d unreadable, want %d", name, n.Count, unread)
+		}
+	}
+	text := line(gz([]byte(three[0] + "\n" + three[1] + "\n" + three[2])))
+	if d := diff(readText(t, strings.Join(three, "\n")).Traces, readText(t, text).Traces); d != "" {
+		t.Errorf("JSON %s", d)
+	}
+}
+
+// Rows that a tool wrote itself, with an object of columns for each nested one.
+func TestClickHouseObjectsOfColumns(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(testdata, "forms", "clickhouse.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows strings.Builder
+	moved := 0
+	for line := range strings.Lines(string(text)) {
+		flat, row := map[string]json.RawMessage{}, map[string]any{}
+		if err := json.Unmarshal([]byte(line), &flat); err != nil {
+			t.Fatal(err)
+		}
+		for key, value := range flat {
+			outer, inner, nested := strings.Cut(key, ".")
+			if !nested {
+				row[key] = value
+				continue
+			}
+			if row[outer] == nil {
+				row[outer] = map[string]json.RawMessage{}
+			}
+			row[outer].(map[string]json.RawMessage)[inner] = value
+			moved++
+		}
+		whole, err := json.Marshal(row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows.Write(append(whole, '\n'))
+	}
+	if d := diff(readText(t, string(text)).Traces, readText(t, rows.String()).Traces); moved == 0 || d != "" {
+		t.Errorf("%d columns moved, %s", moved, d)
 	}
 }
 

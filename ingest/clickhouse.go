@@ -1,5 +1,7 @@
 package ingest
 
+import "slices"
+
 const useEachRow = ": use FORMAT JSONEachRow"
 
 // clickhouseRow reads a row of the table otel_traces of the collector's
@@ -26,7 +28,7 @@ func (t *jsonText) clickhouseFields(r *record) {
 		case "SpanId", "span_id":
 			t.id(r.span.ID[:])
 		case "ParentSpanId", "parent_span_id":
-			t.parent(r.span.ParentID[:], t.text())
+			t.parent(r.span.ParentID[:], t.idText())
 		case "TraceState", "trace_state":
 			r.span.TraceState = t.cache.get(t.text())
 		case "SpanName", "span_name":
@@ -52,9 +54,17 @@ func (t *jsonText) clickhouseFields(r *record) {
 		case "Events.Attributes", "events_attributes":
 			events[2] = t.skipTo()
 		case "Events":
-			t.eventsOf(&clickhouseEvent)
+			if t.peek() == '{' {
+				t.columnsOf(&events, "Timestamp", "Name", "Attributes")
+			} else {
+				t.eventsOf(&clickhouseEvent)
+			}
 		case "Links":
-			t.list(t.linkOf)
+			if t.peek() == '{' {
+				t.columnsOf(&links, "TraceId", "SpanId")
+			} else {
+				t.list(t.linkOf)
+			}
 		case "Links.TraceId", "links_trace_id":
 			links[0] = t.skipTo()
 		case "Links.SpanId", "links_span_id":
@@ -97,6 +107,19 @@ func (t *jsonText) flatten(resource bool, depth int) {
 // columns are the indexes of arrays of equal length, the fields of what has no
 // rows of its own.
 type columns [3]int
+
+// columnsOf notes the columns of an object, which tools that write such rows themselves make
+// of nested ones.
+func (t *jsonText) columnsOf(at *columns, names ...string) {
+	t.object(func(key []byte) {
+		i := slices.Index(names, string(key))
+		if i < 0 {
+			t.skip()
+			return
+		}
+		at[i] = t.skipTo()
+	})
+}
 
 // clickhouseEvents reads the events of a row.
 func (t *jsonText) clickhouseEvents(at columns) {

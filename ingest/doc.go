@@ -19,7 +19,8 @@
 //	  OpenObserve, Axiom, Logfire, Application Insights,
 //	  VictoriaTraces and Quickwit, documents of
 //	  OpenSearch, Elasticsearch, Splunk, CloudWatch,
-//	  Google's Cloud Trace and Vector
+//	  Google's Cloud Trace and Vector, spans with ids, a
+//	  start and an end of whoever wrote them
 //	Jaeger protobuf: spans back to back, or a batch        an id of 16 bytes, one of 8
 //
 // Around any of these, several times: gzip, zstd (bzip2, zlib, snappy), tar, zip, UTF-16, the log of a

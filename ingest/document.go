@@ -72,8 +72,10 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 			r.span.TraceState = t.cache.get(t.text())
 		case "name":
 			r.span.Name = t.cache.get(t.text())
-		case "kind":
-			r.span.Kind = kindOf(t.word())
+		case "kind", "span_kind", "spanKind": // kind may say that this is a span
+			if k := kindOf(t.word()); k != Unspecified {
+				r.span.Kind = k
+			}
 		case "startTime":
 			c.start = t.instant()
 		case "endTime":
@@ -115,13 +117,7 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 		case "links":
 			t.list(t.linkOf)
 		default: // among these traceGroup, data_stream and the counts of what was dropped
-			if name, ok := bytes.CutPrefix(key, []byte("resource.attributes.")); ok {
-				t.documentAttribute(name, true)
-			} else if name, ok := bytes.CutPrefix(bytes.TrimPrefix(key, []byte("span.")), []byte("attributes.")); ok {
-				t.documentAttribute(name, false)
-			} else {
-				t.skip()
-			}
+			t.flatAttribute(key)
 		}
 	})
 	if c.start == 0 {
@@ -129,6 +125,17 @@ func (t *jsonText) documentFields(r *record, events *eventForm) {
 	}
 	start, end := c.times()
 	t.finish(r, start, end)
+}
+
+// flatAttribute reads an attribute that is a field of the document, or skips another field.
+func (t *jsonText) flatAttribute(key []byte) {
+	if name, ok := bytes.CutPrefix(key, []byte("resource.attributes.")); ok {
+		t.documentAttribute(name, true)
+	} else if name, ok := bytes.CutPrefix(bytes.TrimPrefix(key, []byte("span.")), []byte("attributes.")); ok {
+		t.documentAttribute(name, false)
+	} else {
+		t.skip()
+	}
 }
 
 func (t *jsonText) nanosOrInstant() int64 {

@@ -34,7 +34,7 @@ func (t *jsonText) elasticsearchOldFields(r *record) {
 		case "SpanId":
 			t.id(r.span.ID[:])
 		case "ParentSpanId":
-			t.parent(r.span.ParentID[:], t.text())
+			t.parent(r.span.ParentID[:], t.idText())
 		case "Name":
 			r.span.Name = t.cache.get(t.text())
 		case "Kind":

@@ -70,6 +70,7 @@ var forms = map[string]func(*Trace){
 	"splunk-hec.jsonl":            without("scope"),
 	"splunk-export.jsonl":         without("scope"),
 	"python-console.json":         without("scope"),
+	"plain.jsonl":                 without("scope"),
 	"php-console.json":            without("scope"),
 	"js-sdk.jsonl":                nil,
 	"js-console.json":             nil,

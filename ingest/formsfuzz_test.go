@@ -72,6 +72,6 @@ func FuzzZipkin(f *testing.F) {
 // Rows are what stores and consoles write, a span an object.
 func FuzzRows(f *testing.F) {
 	formSeeds(f, "clickhouse", "signoz", "greptimedb", "openobserve", "axiom", "logfire", "google", "insights", "victoria", "quickwit", "stdouttrace", "python", "php", "js-", "otel-cli", "java", "tempo", "aspire",
-		"data-prepper", "opensearch", "elasticsearch", "splunk", "cloudwatch", "vector")
+		"data-prepper", "opensearch", "elasticsearch", "splunk", "cloudwatch", "vector", "plain")
 	f.Fuzz(anyBytes)
 }

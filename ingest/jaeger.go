@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Jaeger's JSON comes in three spellings, which share one reader:
+// Jaeger's JSON comes in four spellings, which share one reader:
 //
 //   - that of its UI and of /api/traces: traceID, startTime and duration in
 //     microseconds, processes beside the spans (jaegerTrace);
@@ -13,7 +13,9 @@ import (
 //     as RFC 3339, duration as "0.000225s" or "5000ns";
 //   - that of Elasticsearch: as the UI, with the process in the span, binary
 //     values in hexadecimal, and tags as an object where that is configured; with
-//     paths for keys where it went through Kibana (jaegerflat.go).
+//     paths for keys where it went through Kibana (jaegerflat.go);
+//   - that of Thrift, as clients and agents hold it: as the UI, with ids that are
+//     integers, a trace id in two halves, and the fields of protobuf for values.
 
 // jaegerState is what a reader of Jaeger's JSON remembers.
 type jaegerState struct {
@@ -55,7 +57,7 @@ const toyClock = 24 * time.Hour
 func (t *jsonText) jaegerTrace(o *object) {
 	t.jaeger.trace = TraceID{}
 	t.readAt(o.member("traceID"), func() {
-		if at := t.offset(); !t.idOrLabel(t.jaeger.trace[:], t.text(), at) {
+		if at := t.offset(); !t.idOrLabel(t.jaeger.trace[:], t.idText(), at) {
 			t.jaeger.trace = TraceID{}
 		}
 	})
@@ -109,11 +111,29 @@ func (t *jsonText) toyTimes(from int) {
 }
 
 // spanList reads a list of spans, each of a form of its own. Those of Jaeger may
-// name processes that the list came without, unless they were cut off.
+// name processes that the list came without, unless they were cut off. A trace id
+// and a resource beside the list are those of spans without one of their own.
 func (t *jsonText) spanList(o *object) {
 	t.jaeger.unowned = !o.cut
-	defer func() { t.jaeger.unowned = false }()
+	defer func(outer around) { t.jaeger.unowned, t.around = false, outer }(t.around)
+	t.around = around{}
+	for _, key := range []string{"traceId", "trace_id"} {
+		t.readAt(o.member(key), func() { t.id(t.around.trace[:]) })
+	}
+	t.readAt(o.member("resource"), func() {
+		if t.peek() == '{' {
+			t.owner.reset()
+			t.documentResource()
+			t.around.resource = t.resource()
+		}
+	})
 	t.inside(o)
+}
+
+// around is what stands beside the list of spans being read, and is said of all of them.
+type around struct {
+	trace    TraceID   // zero: none
+	resource *Resource // nil: none
 }
 
 // jaegerAlone reads a span that stands alone.
@@ -131,7 +151,7 @@ func (t *jsonText) jaegerDocument(o *object) {
 
 func (t *jsonText) jaegerFields(r *record) {
 	c := &t.jaeger.clock
-	id, name, lost, proto := false, false, false, false
+	id, name, lost, proto, started := false, false, false, false, false
 	*c = clock{}
 	r.trace = t.jaeger.trace
 	t.jaeger.process, t.jaeger.refs, t.jaeger.flat = nil, t.jaeger.refs[:0], jaegerFlat{}
@@ -139,12 +159,16 @@ func (t *jsonText) jaegerFields(r *record) {
 		switch string(key) {
 		case "traceID", "traceId":
 			t.id(r.trace[:])
+		case "traceIdHigh":
+			t.idHalf(r.trace[:8])
+		case "traceIdLow":
+			t.idHalf(r.trace[8:])
 		case "spanID", "spanId":
 			id = true
 			t.id(r.span.ID[:])
 		case "parentSpanID", "parentSpanId", "parentId": // of old documents, of others who took Jaeger's names
 			ref := jaegerRef{}
-			t.parent(ref.span[:], t.text())
+			t.parent(ref.span[:], t.idText())
 			t.jaeger.refs = append(t.jaeger.refs, ref)
 		case "references":
 			t.listOrOne(t.jaegerReference)
@@ -153,6 +177,7 @@ func (t *jsonText) jaegerFields(r *record) {
 			r.span.Name = t.cache.get(t.text())
 		case "startTime":
 			c.start, proto = t.jaegerTime()
+			started = true
 		case "duration", "durationMicros":
 			c.duration, c.lasts = t.timespan(3)
 		case "endTime": // of those others
@@ -190,7 +215,7 @@ func (t *jsonText) jaegerFields(r *record) {
 		t.fail("a span without its process")
 	}
 	t.jaegerParent(r)
-	c.lasts = c.lasts || proto // that leaves out what is zero
+	c.lasts = started && c.lasts || proto // that leaves out what is zero
 	start, end := c.times()
 	t.finish(r, start, end)
 }
@@ -219,8 +244,12 @@ func (t *jsonText) jaegerReference() {
 			ref.follows = t.jaegerFollows()
 		case "traceID", "traceId":
 			t.id(ref.trace[:])
+		case "traceIdHigh":
+			t.idHalf(ref.trace[:8])
+		case "traceIdLow":
+			t.idHalf(ref.trace[8:])
 		case "spanID", "spanId":
-			t.parent(ref.span[:], t.text())
+			t.parent(ref.span[:], t.idText())
 		default:
 			t.skip()
 		}
@@ -228,9 +257,17 @@ func (t *jsonText) jaegerReference() {
 	t.jaeger.refs = append(t.jaeger.refs, ref)
 }
 
-// jaegerFollows reads the type of a reference: CHILD_OF, or FOLLOWS_FROM.
+// jaegerFollows reads the type of a reference: CHILD_OF, or FOLLOWS_FROM, or their numbers.
 func (t *jsonText) jaegerFollows() bool {
-	return strings.EqualFold(string(t.word()), "FOLLOWS_FROM")
+	text := string(t.word())
+	return text == "1" || strings.EqualFold(text, "FOLLOWS_FROM")
+}
+
+// idHalf reads one half of a trace id, an integer of 64 bits.
+func (t *jsonText) idHalf(dst []byte) {
+	if text := t.idText(); t.why == "" && !parseID(dst, text) {
+		t.fail("malformed id")
+	}
 }
 
 // jaegerParent makes the first CHILD_OF within the trace the parent, else the

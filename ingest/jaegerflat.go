@@ -106,7 +106,7 @@ func (t *jsonText) jaegerLists(span *Span) {
 	refs := []jaegerRef{}
 	t.column(flat.refs[0], func(int) {
 		ref := jaegerRef{}
-		t.parent(ref.span[:], t.text())
+		t.parent(ref.span[:], t.idText())
 		refs = append(refs, ref)
 	})
 	t.columnOf(len(refs), flat.refs[1], func(i int) { t.id(refs[i].trace[:]) })

@@ -29,9 +29,10 @@ func (t *jsonText) eachTag(use func()) {
 }
 
 // tag reads {"key":…,"type":…,"value":…}, or as protobuf has it
-// {"key":…,"vType":…,"vStr":…}, and calls use as eachTag does.
+// {"key":…,"vType":…,"vStr":…}, and calls use as eachTag does. Thrift's are like protobuf's,
+// with a truth value that may be a number.
 func (t *jsonText) tag(use func()) {
-	j, at := &t.jaeger, 0
+	j, at, truth := &t.jaeger, 0, false
 	j.key, j.kind = j.key[:0], j.kind[:0]
 	t.object(func(key []byte) {
 		switch string(key) {
@@ -39,8 +40,9 @@ func (t *jsonText) tag(use func()) {
 			j.key = append(j.key, t.text()...)
 		case "type", "vType", "v_type":
 			j.kind = append(j.kind, t.word()...)
-		case "value", "vStr", "vBool", "vInt64", "vFloat64", "vBinary", "v_str", "v_bool", "v_int64", "v_float64", "v_binary":
+		case "value", "vStr", "vBool", "vInt64", "vFloat64", "vBinary", "v_str", "v_bool", "v_int64", "v_float64", "v_binary", "vLong", "vDouble":
 			at = t.skipTo()
+			truth = string(key) == "vBool"
 		default:
 			t.skip()
 		}
@@ -56,6 +58,12 @@ func (t *jsonText) tag(use func()) {
 		}
 	}
 	t.readAt(at, t.nativeOfOne)
+	switch {
+	case truth && string(t.value) == "0":
+		t.value = append(t.value[:0], "false"...)
+	case truth && string(t.value) == "1":
+		t.value = append(t.value[:0], "true"...)
+	}
 	if string(j.kind) == "binary" && t.jaeger.documents {
 		if raw, err := hex.AppendDecode(nil, t.value); err == nil {
 			t.value = base64.StdEncoding.AppendEncode(t.value[:0], raw)

@@ -98,7 +98,8 @@ func (j *jsonScanner) open(bracket byte) bool {
 }
 
 // more reports whether another element follows, and consumes the comma before
-// it or the closing bracket instead. It returns false on a failure too.
+// it or the closing bracket instead, and a comma before that, as people leave behind
+// where they write by hand. It returns false on a failure too.
 func (j *jsonScanner) more(bracket byte, first bool) bool {
 	if j.why != "" {
 		return false
@@ -115,7 +116,11 @@ func (j *jsonScanner) more(bracket byte, first bool) bool {
 		return j.unexpected("want a comma or a closing bracket")
 	}
 	j.pos++
-	return true
+	if j.pos < len(j.buf) && j.buf[j.pos] == '"' || j.peek() != bracket {
+		return true
+	}
+	j.pos++
+	return false
 }
 
 // null consumes a null and reports whether there was one.

@@ -36,15 +36,13 @@ func TestOthersByName(t *testing.T) {
 		`[{"type":"Span","guid":"1","traceId":"2","timestamp":1795994844000,"duration":2,"name":"n","category":"generic"},{},{}]`:           "a span of New Relic: export OTLP",
 		// ClickHouse's documentation, system.opentelemetry_span_log.
 		`{"trace_id":"cdab0847-0d62-61d5-4d38-dd65b19a1914","span_id":"701487461015578150","parent_span_id":"2991972114672045096","operation_name":"DB::Block::run()","kind":"INTERNAL","start_time_us":"1612374594529090","finish_time_us":"1612374594529108","attribute":{}}`: "a row of ClickHouse's system.opentelemetry_span_log: export OTLP",
-		`[{"itemType":"request","operation_Id":"1","id":"2","operation_ParentId":"3","name":"n","duration":1.5}]`:               "a row of Application Insights without itemType, timestamp",
-		`{"traceIdLow":1,"traceIdHigh":0,"spanId":2,"parentSpanId":0,"operationName":"n","startTime":3,"duration":4,"tags":[]}`: "a Jaeger span in the spelling of Thrift: fetch it",
-		`{"name":"x","time":"t","data":{"baseType":"RequestData","baseData":{"id":"1"}}}`:                                       "telemetry of Application Insights: export OTLP",
-		`{"__CURSOR":"s=1","MESSAGE":null,"_PID":"1"}`:                                                                          "a line that journalctl left out for its length: let it write all",
-		`{"__CURSOR":"s=1","MESSAGE":[123,34],"_PID":"1"}`:                                                                      "a line that journalctl wrote as bytes: let it write text",
-		"\xff\xfe\x00\x00{\x00\x00\x00\"\x00\x00\x00":                                                                           "UTF-32: make UTF-8 of it",
-		`{"tables":[{"name":"PrimaryResult","columns":[],"rows":[]}]}`:                                                          "an answer of Azure Monitor without rows",
-		`{"spans":[{"trace_id":"AQ==","id":"AQ==","local_endpoint":{"service_name":"w"}}]}`:                                     "a Zipkin span in the spelling of protobuf: fetch it",
-		`{"status":"success","data":{"spans":[{"timestamp":1,"duration_nano":1,"span_id":"1",` + id + `}]}}`:                    "a row of SigNoz or GreptimeDB: export OTLP",
+		`[{"itemType":"request","operation_Id":"1","id":"2","operation_ParentId":"3","name":"n","duration":1.5}]`: "a row of Application Insights without itemType, timestamp",
+		`{"name":"x","time":"t","data":{"baseType":"RequestData","baseData":{"id":"1"}}}`:                         "telemetry of Application Insights: export OTLP",
+		`{"__CURSOR":"s=1","MESSAGE":null,"_PID":"1"}`:                                                            "a line that journalctl left out for its length: let it write all",
+		`{"__CURSOR":"s=1","MESSAGE":[123,34],"_PID":"1"}`:                                                        "a line that journalctl wrote as bytes: let it write text",
+		"\xff\xfe\x00\x00{\x00\x00\x00\"\x00\x00\x00":                                                             "UTF-32: make UTF-8 of it",
+		`{"tables":[{"name":"PrimaryResult","columns":[],"rows":[]}]}`:                                            "an answer of Azure Monitor without rows",
+		`{"status":"success","data":{"spans":[{"timestamp":1,"duration_nano":1,"span_id":"1",` + id + `}]}}`:      "a row of SigNoz or GreptimeDB: export OTLP",
 		// Without the column of the parent; the API's milliseconds.
 		`{"timestamp":"2026-11-29 23:27:24","duration_nano":1,"span_id":"1","resources_string":{},` + id + `}`:                      "a row of SigNoz or GreptimeDB: export OTLP",
 		`{"timestamp":1795994844000,"duration_nano":1,"span_id":"1","parent_span_id":"","attributes":{},"resource":{},` + id + `}`:  "a row of SigNoz or GreptimeDB: export OTLP",
@@ -64,6 +62,8 @@ func TestOthersByName(t *testing.T) {
 		`{"data":[{"parent":"a","child":"b","callCount":3}]}`:                                                                       "links between services",
 		`{"error":{"httpCode":404,"message":"No traces found"}}`:                                                                    "an error that an API answered",
 		`[{"id":"1","traceId":"2","type":"SPAN","startTime":"2026-11-29T23:27:24Z"}]`:                                               "no span of a known form (id, traceId and startTime): export OTLP",
+		`{"traces":[{"service":"w","spans":[{"span_id":"s-1","service":"w","operation":"GET /","duration_ms":320}]}]}`:              "no span of a known form (span_id): export OTLP",
+		`{"trace_id":"1","span_id":"2","timestamp":"2026-11-29T23:27:24Z","duration_ms":5.5}`:                                       "no span of a known form (trace_id): export OTLP",
 		`{"x":1}` + "\n" + `{"start_time":"2026-11-29T23:27:24Z","response_code":200,` + id + `}`:                                   "no span of a known form (trace_id): export OTLP",
 	} {
 		o := keepAll

@@ -31,6 +31,7 @@ type jsonText struct {
 	members   []member // of the objects being read, the outermost first
 	envelopes int      // that are open
 	embedded  bool     // the text is that of a member, see logObject
+	around    around
 	jaeger    jaegerState
 	zipkin    zipkinState
 	path      []byte // keys of the nested attribute being decoded

@@ -27,9 +27,9 @@ func (t *jsonText) jsFields(r *record) {
 		case "id":
 			t.id(r.span.ID[:])
 		case "parentSpanContext", "_parentSpanContext":
-			t.only("spanId", func() { t.parent(r.span.ParentID[:], t.text()) })
+			t.only("spanId", func() { t.parent(r.span.ParentID[:], t.idText()) })
 		case "parentSpanId", "parentId": // of version 1
-			t.parent(r.span.ParentID[:], t.text())
+			t.parent(r.span.ParentID[:], t.idText())
 		case "traceState":
 			r.span.TraceState = t.cache.get(t.text())
 		case "name":

@@ -196,7 +196,13 @@ func (t *jsonText) alone(start int, fields func(*jsonText, *record)) (read bool)
 	if r == nil {
 		return false
 	}
+	if r.trace == (TraceID{}) {
+		r.trace = t.around.trace
+	}
 	r.span.Resource = t.resource()
+	if own := r.span.Resource; t.around.resource != nil && own.Service == "" && len(own.Attrs) == 0 {
+		r.span.Resource = t.around.resource
+	}
 	t.found[t.index].spans++
 	return true
 }

@@ -3,7 +3,9 @@ package ingest
 import (
 	"bytes"
 	"encoding/hex"
+	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"time"
 )
@@ -278,21 +280,65 @@ func (t *jsonText) anyID(dst []byte, at int, text []byte) {
 	}
 }
 
-// idText consumes a string, or a list of bytes, as Rust writes them without more ado,
-// and returns their hexadecimal text. It holds until the next call.
+// idText consumes a string or what stands for one, and returns its text, which holds until
+// the next call: a list of bytes, as Rust writes them without more ado; what JSON.stringify
+// makes of bytes, {"type":"Buffer","data":[…]} of a Buffer and {"0":…,"1":…} of an Uint8Array;
+// an integer, which is the id as Thrift and Python hold it. Those become hexadecimal.
 func (t *jsonText) idText() []byte {
-	if t.peek() != '[' || bytes.HasPrefix(bytes.TrimLeft(t.buf[t.pos+1:], " \t\r\n"), []byte(`"`)) {
+	switch c := t.peek(); {
+	case c == '{':
+		t.idObject()
+	case c == '[' && !bytes.HasPrefix(bytes.TrimLeft(t.buf[t.pos+1:], " \t\r\n"), []byte(`"`)):
+		t.str = t.str[:0]
+		t.list(t.idByte)
+	case c == '-' || '0' <= c && c <= '9':
+		t.idInteger()
+	default:
 		return t.text()
 	}
+	return t.str
+}
+
+func (t *jsonText) idByte() {
+	b, negative, ok := parseInteger(t.word())
+	if t.why == "" && (!ok || negative || b > math.MaxUint8) {
+		t.fail("malformed id")
+	}
+	t.str = hex.AppendEncode(t.str, []byte{byte(b)})
+}
+
+func (t *jsonText) idObject() {
 	t.str = t.str[:0]
-	t.list(func() {
-		b, negative, ok := parseInteger(t.word())
-		if t.why == "" && (!ok || negative || b > math.MaxUint8) {
+	t.object(func(key []byte) {
+		switch {
+		case string(key) == "type":
+			t.skip()
+		case string(key) == "data" && t.peek() == '[':
+			t.list(t.idByte)
+		case string(key) == strconv.Itoa(len(t.str)/2):
+			t.idByte()
+		default:
 			t.fail("malformed id")
 		}
-		t.str = hex.AppendEncode(t.str, []byte{byte(b)})
 	})
-	return t.str
+}
+
+// idInteger makes t.str the hexadecimal digits of an integer, of a negative one those of its
+// 64 bits.
+func (t *jsonText) idInteger() {
+	const most = len("-340282366920938463463374607431768211456") // 2^128: more would take its time
+	n, ok := new(big.Int), false
+	if text := t.word(); len(text) <= most {
+		n, ok = n.SetString(string(text), 10)
+	}
+	if ok && n.Sign() < 0 {
+		n.Add(n, new(big.Int).Lsh(big.NewInt(1), 64))
+	}
+	if t.why == "" && (!ok || n.Sign() < 0) {
+		t.fail("malformed id")
+		return
+	}
+	t.str = fmt.Appendf(t.str[:0], "%016x", n)
 }
 
 // eventArray reads the events of the span being decoded.
@@ -450,6 +496,7 @@ func kindOf(text []byte) Kind {
 		return Kind(v)
 	}
 	text = bytes.TrimPrefix(bytes.ToUpper(text), []byte("SPAN_KIND_"))
+	text = bytes.TrimPrefix(text, []byte("SPANKIND.")) // of Python
 	switch string(text) {
 	case "INTERNAL":
 		return Internal
@@ -473,6 +520,7 @@ func statusOf(text []byte) Status {
 		return Status(v)
 	}
 	text = bytes.TrimPrefix(bytes.ToUpper(text), []byte("STATUS_CODE_"))
+	text = bytes.TrimPrefix(text, []byte("STATUSCODE.")) // of Python
 	switch string(text) {
 	case "OK":
 		return OK

@@ -19,10 +19,11 @@ func (t *jsonText) consoleFields(r *record, events *eventForm) {
 		case "context":
 			t.consoleContext(r)
 		case "parent_id", "parent_span_id":
-			t.parent(r.span.ParentID[:], t.text())
+			t.parent(r.span.ParentID[:], t.idText())
 		case "kind":
-			text := bytes.TrimPrefix(t.word(), []byte("SpanKind."))
-			r.span.Kind = kindOf(bytes.TrimPrefix(text, []byte("KIND_")))
+			r.span.Kind = kindOf(bytes.TrimPrefix(t.word(), []byte("KIND_")))
+		case "span_kind": // of OpenInference's examples; of Phoenix what an agent did
+			r.span.Kind = kindOf(t.word())
 		case "start_time": // of MLflow, before version 3, nanoseconds
 			c.start = t.instant()
 		case "end_time": // null while the span is open
@@ -77,8 +78,8 @@ func (t *jsonText) consoleStatus(span *Span) {
 	t.object(func(key []byte) {
 		switch string(key) {
 		case "status_code", "code": // Python's, PHP's
-			span.Status = statusOf(bytes.TrimPrefix(t.word(), []byte("StatusCode.")))
-		case "description":
+			span.Status = statusOf(t.word())
+		case "description", "message":
 			span.StatusText = t.cache.get(t.text())
 		default:
 			t.skip()

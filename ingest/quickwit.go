@@ -13,7 +13,7 @@ func (t *jsonText) quickwitFields(r *record) {
 		case "span_id":
 			t.id(r.span.ID[:])
 		case "parent_span_id":
-			t.parent(r.span.ParentID[:], t.text())
+			t.parent(r.span.ParentID[:], t.idText())
 		case "trace_state":
 			r.span.TraceState = t.cache.get(t.text())
 		case "service_name":

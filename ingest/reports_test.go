@@ -64,6 +64,7 @@ func TestReports(t *testing.T) {
 		{"js#2643, #4062: numbers in halves", in(`{"traceId":"1","spanId":"1","name":"n","kind":2,"startTimeUnixNano":{"low":-1,"high":1},"endTimeUnixNano":{"high":2,"low":9,"unsigned":true}}`), "1/1 S 0-10 w:n"},
 		{"js#2643: half a number is none", in(`{"traceId":"1","spanId":"1",` + span + `},{"traceId":"1","spanId":"2","startTimeUnixNano":{"low":1}}`), n1 + "; unreadable"},
 		{"openobserve#3150: times as strings and as numbers", in(`{"traceId":"1","spanId":"1","name":"n","kind":2,"startTimeUnixNano":10,"endTimeUnixNano":"20"}`), n1},
+		{"a comma before a closing bracket, as people leave behind", strings.ReplaceAll(strings.ReplaceAll(in(`{"traceId":"1","spanId":"1",`+span+`,"attributes":[{"key":"k","value":{"stringValue":"v"}}]}`), "}", ",}"), "]", " , ]"), n1},
 		{"perf-sentinel#81: an empty array value", in(`{"traceId":"1","spanId":"1",` + span + `,"attributes":[{"key":"k","value":{"arrayValue":{}}}]}`), n1},
 		{"rust#3682: intValue null", in(`{"traceId":"1","spanId":"1",` + span + `,"attributes":[{"key":"k","value":{"intValue":null}}]}`), n1},
 		{"opentelemetry-go#3021, contrib#35723: invalid UTF-8", in(`{"traceId":"1","spanId":"1",` + span + `,"name":"n` + "\xff" + `"}`), "1/1 S 0-10 w:n\uFFFD"},
@@ -93,6 +94,7 @@ func TestFormDetails(t *testing.T) {
 	jaeger := func(fields string) string {
 		return `{"data":[{"traceID":"1","spans":[` + fields + `],"processes":{"p1":{"serviceName":"a"},"p2":{"serviceName":"b"}}}]}`
 	}
+	const n0 = `"name":"n","startTimeUnixNano":"10","endTimeUnixNano":"20"`
 	embedded := `{"traceID":"1","spanID":"1","operationName":"p","references":[],"startTime":10,"duration":5,"processID":"p1"}`
 	tests := []struct{ name, text, want string }{
 		{"Jaeger, the parent in the reference", jaeger(embedded + `,{"traceID":"1","spanID":"2","operationName":"c","references":[{"refType":"CHILD_OF","traceID":"1","spanID":"1","span":` + embedded + `}],"startTime":11,"duration":2,"processID":"p2"}`),
@@ -125,6 +127,14 @@ func TestFormDetails(t *testing.T) {
 			"1/1 - 0-5000 a:p; 1/2 - 1000-3000 a:c"},
 		{"Jaeger, no start among real times", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","duration":5,"processID":"p1"},{"traceID":"1","spanID":"2","operationName":"c","startTime":1795994844000000,"duration":2,"processID":"p1"}`),
 			"1/1 - 0-0 ?start ?end a:p; 1/2 - 0-2000 a:c; no-end; no-start"},
+		// jaegertracing/jaeger-ui: src/model/trace-contract/missing-root-start.legacy.json.
+		{"Jaeger, no start among times that count from 0", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","duration":5,"processID":"p1"},{"traceID":"1","spanID":"2","operationName":"c","startTime":0,"duration":2,"processID":"p1"}`),
+			"1/1 - 0-0 ?start ?end a:p; 1/2 - 0-2000 a:c; no-end; no-start"},
+		// The fields of jaeger.thrift; -2 is ff…fe in 64 bits.
+		{"Jaeger, Thrift's spelling", `{"process":{"serviceName":"w","tags":[]},"spans":[{"traceIdLow":1,"traceIdHigh":0,"spanId":-2,"parentSpanId":0,"operationName":"p","references":[],"flags":1,"startTime":9,"duration":5,"tags":[{"key":"span.kind","vType":0,"vStr":"server"},{"key":"error","vType":2,"vBool":1}]},` +
+			`{"traceIdLow":1,"traceIdHigh":0,"spanId":3,"parentSpanId":-2,"operationName":"c","startTime":10,"duration":2,"tags":[{"key":"error","vType":2,"vBool":0}]},` +
+			`{"traceIdLow":1,"traceIdHigh":0,"spanId":4,"parentSpanId":0,"operationName":"f","references":[{"refType":1,"traceIdLow":1,"traceIdHigh":0,"spanId":-2}],"startTime":10,"duration":2}]}`,
+			"1/fffffffffffffffe S! 0-5000 w:p; 1/3<fffffffffffffffe - 1000-3000 w:c; 1/4<fffffffffffffffe - 1000-3000 follows w:f"},
 		{"Jaeger, the trace's id beside its spans alone", `{"traceID":"1","spans":[{"spanID":"1","operationName":"p","startTime":9,"duration":5,"processID":"p1"},{"spanID":"2","operationName":"c","references":[{"refType":"CHILD_OF","traceID":"1","spanID":"1"}],"startTime":10,"duration":2,"processID":"p1"}],"processes":{"p1":{"serviceName":"a"}}}`, "1/1 - 0-5000 a:p; 1/2<1 - 1000-3000 a:c"},
 		{"Jaeger, a process that is null beside a processID", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","startTime":9,"duration":5,"processID":"p1","process":null}`), "1/1 - 0-5000 a:p"},
 		{"Jaeger, a row of a table", `{"traceID":"1","spanID":"2","serviceName":"w","operationName":"n","startTimeMillis":10,"startTime":10000,"duration":5,"statusCode":"200","parentSpanID":"1"}`, "1/2<1 - 0-5000 w:n; orphan; root-missing"},
@@ -141,6 +151,11 @@ func TestFormDetails(t *testing.T) {
 		{"Jaeger protobuf, neither time", `{"traceId":"AAAAAAAAAAAAAAAAAAAAAQ==","spanId":"AAAAAAAAAAE=","operationName":"n","process":{"serviceName":"w"}}`, "1/1 - 0-0 ?start ?end w:n; no-end; no-start"},
 		{"Jaeger, no duration", jaeger(`{"traceID":"1","spanID":"1","operationName":"p","startTime":1795994844000000,"processID":"p1"}`), "1/1 - 0-0 ?end a:p; no-end"},
 
+		// jaegertracing/jaeger: cmd/collector/app/zipkin/fixtures/zipkin_proto_01.json. In zipkin.proto 1 is CLIENT; base64 of 10.43.17.43.
+		{"Zipkin, protobuf's names", `{"spans":[{"trace_id":"AAAAAAAAAAAAAAAAAAAAAQ==","id":"AAAAAAAAAAI=","parent_id":"AAAAAAAAAAE=","name":"n","kind":1,"timestamp":10,"duration":9,"local_endpoint":{"service_name":"a","ipv4":"CisRKg=="},"remote_endpoint":{"service_name":"b","ipv4":"CisRKw=="},"tags":{"k":"v"}}]}`, "1/2<1 C 0-9000 a:n; orphan; root-missing"},
+		// jaegertracing/jaeger: cmd/collector/app/handler/testdata/zipkin_thrift_v1_merged_spans.json. -2 is ff…fe in 64 bits.
+		{"Zipkin 1, Thrift's names", `[{"trace_id":1,"trace_id_high":2,"name":"p","id":-2,"annotations":[{"timestamp":10,"value":"sr","host":{"ipv4":0,"port":0,"service_name":"a"}},{"timestamp":19,"value":"ss","host":{"ipv4":0,"port":0,"service_name":"a"}}],"binary_annotations":null,"debug":false,"timestamp":10,"duration":9},{"trace_id":1,"trace_id_high":2,"name":"c","id":3,"parent_id":-2,"annotations":[{"timestamp":12,"value":"cs","host":{"ipv4":0,"port":0,"service_name":"a"}},{"timestamp":14,"value":"cr","host":{"ipv4":0,"port":0,"service_name":"a"}}],"binary_annotations":[{"key":"error","value":"x","annotation_type":6,"host":{"service_name":"a"}}]}]`,
+			"20000000000000001/fffffffffffffffe S 0-9000 a:p; 20000000000000001/3<fffffffffffffffe C! 2000-4000 a:c"},
 		{"Zipkin, one id for both sides", `[{"traceId":"1","id":"2","parentId":"1","kind":"CLIENT","name":"n","timestamp":10,"duration":9,"localEndpoint":{"serviceName":"a"}},{"traceId":"1","id":"2","parentId":"1","kind":"SERVER","shared":true,"name":"n","timestamp":12,"duration":3,"localEndpoint":{"serviceName":"b"}}]`,
 			"1/2<1 C 0-9000 a:n; 1/2<1 S 2000-5000 b:n; orphan; root-missing"},
 		{"Zipkin, 0 is unset", `[{"traceId":"1","id":"1","kind":"PRODUCER","timestamp":10,"duration":0},{"traceId":"1","id":"2","timestamp":0,"duration":7}]`, "1/1 P 0-0 ?end :; 1/2 I 0-0 ?start ?end :; no-end; no-start"},
@@ -167,6 +182,30 @@ func TestFormDetails(t *testing.T) {
 			`{"itemType":"dependency","timestamp":"1970-01-01T00:00:01Z","id":"3","name":"m","operation_Id":"00000000000000000000000000000002","operation_ParentId":"1","duration":0.25,"success":"True","type":"InProc | x","cloud_RoleName":"w","customDimensions":{}},{"itemType":"trace","timestamp":"1970-01-01T00:00:01Z","id":"","operation_Id":"2","operation_ParentId":"1","duration":null}]`,
 			"2/1 S! 0-1500000 w:n; 2/3<1 I 0-250000 w:m; other-signal"},
 		{"SigNoz, spans in the column model", `{"timestamp":"1970-01-01 00:00:00","traceID":"1","model":` + strconv.Quote(`{"traceId":"1","spanId":"2","name":"n","durationNano":5,"startTimeUnixNano":10,"serviceName":"w","kind":2,"references":[{"traceId":"1","spanId":"1","refType":"CHILD_OF"}],"statusCode":2,"tagMap":{"a":"b"},"hasError":true}`) + `}` + "\n" + `{"traceId":"1","spanId":"1","name":"p","durationNano":9,"startTimeUnixNano":9,"serviceName":"w","kind":3,"references":[{"traceId":"1","spanId":"2","refType":"FOLLOWS_FROM"}]}`, "1/1 C 0-9 w:p; 1/2<1 S! 1-6 w:n"},
+		// 10, 20, … in hexadecimal are 0a, 14, …
+		{"ids as JavaScript's bytes", in(`{"traceId":{"type":"Buffer","data":[10,20,30,40,50,60,70,80,90,100,110,120,130,140,150,160]},"spanId":{"0":1,"1":2,"2":3,"3":4,"4":5,"5":6,"6":7,"7":8},` + n0 + `},` +
+			`{"traceId":{"type":"Buffer","data":[10,20,30,40,50,60,70,80,90,100,110,120,130,140,150,160]},"spanId":{"data":[0,0,0,0,0,0,0,9],"type":"Buffer"},"parentSpanId":{"type":"Buffer","data":[1,2,3,4,5,6,7,8]},` + n0 + `}`),
+			"a141e28323c46505a646e78828c96a0/9<102030405060708 - 0-10 w:n; a141e28323c46505a646e78828c96a0/102030405060708 - 0-10 w:n"},
+		{"ids as JavaScript's bytes, damaged", in(`{"traceId":{"type":"Buffer","data":[1,256]},"spanId":"1",` + n0 + `},{"traceId":{"1":1},"spanId":"1",` + n0 + `},{"traceId":"1","spanId":"1",` + n0 + `}`), "1/1 - 0-10 w:n; unreadable"},
+		// 2^64 + 1, and one beyond 2^53.
+		{"ids as integers", in(`{"traceId":18446744073709551617,"spanId":9007199254740993,` + n0 + `},{"traceId":1.5,"spanId":"1",` + n0 + `},{"traceId":` + strings.Repeat("7", 1<<20) + `,"spanId":"1",` + n0 + `}`), "10000000000000001/20000000000001 - 0-10 w:n; unreadable"},
+
+		// Spans of writers that are not known.
+		{"a span with its start and end", `{"traceId":"1","spanId":"1","parentSpanId":null,"name":"p","kind":"SERVER","startTime":"2026-11-29T23:27:24Z","endTime":"2026-11-29T23:27:24.000000009Z","status":"error","serviceName":"w"}` +
+			`{"trace_id":"1","span_id":"2","parent_id":"1","span_name":"c","span_kind":"SpanKind.CLIENT","start_time":1795994844,"duration_ms":2.5,"status_code":"OK","service":"w","duration":7}`,
+			"1/1 S! 0-9 w:p; 1/2<1 C+ 0-2500000 w:c"},
+		{"a span with its start and end, open", `{"traceId":"1","spanId":"1","name":"p","startTime":"2026-11-29T23:27:24Z","endTime":null,"status":{"code":2,"message":"m"},"attributes":"{\"k\":1}","resource":{"service.name":"w"},"children":[]}`, "1/1 -! 0-0 ?end w:p; no-end"},
+		{"a start that counts from nobody knows where", `{"traceId":"1","spanId":"1","name":"p","startTime":12.5,"endTime":320,"status":"ok"}{"traceId":"1","spanId":"2","name":"p","startTime":1795994844000,"endTime":1795994844002}`, "1/2 - 0-2000000 :p; unreadable"},
+		{"spans inside a span", `{"traceId":"1","spanId":"1","name":"p","startTime":1795994844000,"endTime":1795994844002,"children":[{"spanId":"2"}]}{"traceId":"1","spanId":"2","name":"c","startTime":1795994844000,"endTime":1795994844002,"children":["3"]}`, "1/2 - 0-2000000 :c; unreadable"},
+		{"a trace id and a resource beside the spans", `{"resource":{"service.name":"w"},"traceId":"1","spans":[{"spanId":"1","name":"p","startTime":1795994844000,"endTime":1795994844002},{"spanId":"2","parentSpanId":"1","service":"v","name":"c","startTime":1795994844000,"endTime":1795994844001}]}{"spans":[{"spanId":"3","name":"x","startTime":1795994844000,"endTime":1795994844002}]}`,
+			"1/1 - 0-2000000 w:p; 1/2<1 - 0-1000000 v:c; /3 - 0-2000000 :x; empty-ids"},
+		{"Langfuse", `{"trace":{"id":"1","name":"t"},"observations":[{"id":"1","traceId":"1","type":"SPAN","name":"p","startTime":"2026-11-29T23:27:24.000Z","endTime":"2026-11-29T23:27:24.009Z","parentObservationId":null,"level":"ERROR"},{"id":"2","traceId":"1","type":"EVENT","name":"c","startTime":"2026-11-29T23:27:24.001Z","endTime":null,"parentObservationId":"1","level":"DEFAULT"}]}`,
+			"1/1 -! 0-9000000 :p; 1/2<1 - 1000000-1000000 ?end :c; no-end"},
+		// garysassano/serverless-otlp-forwarder: packages/rust/otlp-stdout-span-exporter/clickhouse_output.json.
+		{"ClickHouse, nested columns as objects of columns", `{"Timestamp":"2026-11-29 23:27:24.000000000","TraceId":"1","SpanId":"2","ParentSpanId":"","SpanName":"n","SpanKind":"Server","ServiceName":"w","SpanAttributes":{},"Duration":5,"Events":{"Timestamp":["2026-11-29 23:27:24.000000001"],"Name":["e"],"Attributes":[{"k":"v"}]},"Links":{"TraceId":["3"],"SpanId":["4"],"TraceState":[""],"Attributes":[{}]}}`, "1/2 S 0-5 w:n"},
+		{"ClickHouse, some columns", `{"Timestamp":"2026-11-29 23:27:24.000000000","TraceId":"1","SpanId":"2","ParentSpanId":"1","SpanName":"n","SpanKind":"Client","ServiceName":"w","Duration":"5","StatusCode":"Error"}`, "1/2<1 C! 0-5 w:n; orphan; root-missing"},
+		{"a span among other records, whose kind is said elsewhere", `{"kind":"span","traceId":"1","spanId":"2","name":"n","spanKind":"CLIENT","startTimeUnixNano":"10","endTimeUnixNano":"20","attributes":{},"status":{"code":1},"resource":{"attributes":{"service.name":"w"}}}` + "\n" + `{"spanKind":"SERVER","kind":"span","traceId":"1","spanId":"3","name":"n","startTimeUnixNano":"10","endTimeUnixNano":"20","resource":{"attributes":{"service.name":"w"}}}`, "1/2 C+ 0-10 w:n; 1/3 S 0-10 w:n"},
+		{"OpenInference, the kind of the span", `{"name":"n","context":{"trace_id":"1","span_id":"2"},"span_kind":"SPAN_KIND_INTERNAL","parent_id":null,"start_time":"2026-11-29T23:27:24Z","end_time":"2026-11-29T23:27:24.000000005Z","status_code":"OK","attributes":{}}`, "1/2 I+ 0-5 :n"},
 		{"a row of OTLP's fields with a column for the status", `{"trace_id":"1","span_id":"1","start_time_unix_nano":10,"end_time_unix_nano":20,"kind":2,"service_name":"w","status_code":2}`, "1/1 S! 0-10 w:"},
 		{"a row of OTLP's fields with HTTP's status beside its own", `{"traceId":"1","spanId":"1","startTimeUnixNano":10,"durationNano":10,"serviceName":"w","status":{"code":2},"statusCode":200}`, "1/1 -! 0-10 w:"},
 		{"a message that Redpanda's console shows", `[{"partitionID":0,"offset":1,"value":{"payload":` + in(`{"traceId":"1","spanId":"1",`+`"startTimeUnixNano":10,"endTimeUnixNano":20}`) + `,"encoding":"json"}}]`, "1/1 - 0-10 w:"},

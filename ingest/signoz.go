@@ -31,7 +31,7 @@ func (t *jsonText) signozFields(r *record) {
 		case "span_id", "spanID", "spanId":
 			t.id(r.span.ID[:])
 		case "parent_span_id", "parentSpanID":
-			t.parent(r.span.ParentID[:], t.text())
+			t.parent(r.span.ParentID[:], t.idText())
 		case "trace_state":
 			r.span.TraceState = t.cache.get(t.text())
 		case "name":

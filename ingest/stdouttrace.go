@@ -27,9 +27,9 @@ func (t *jsonText) stdouttraceFields(r *record) {
 				}
 			})
 		case "Parent":
-			t.only("SpanID", func() { t.parent(r.span.ParentID[:], t.text()) })
+			t.only("SpanID", func() { t.parent(r.span.ParentID[:], t.idText()) })
 		case "ParentSpanID":
-			t.parent(r.span.ParentID[:], t.text())
+			t.parent(r.span.ParentID[:], t.idText())
 		case "SpanKind":
 			r.span.Kind = kindOf(t.word())
 		case "StartTime":

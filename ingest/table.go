@@ -118,7 +118,8 @@ func (t *jsonText) tableRow(names [][]byte, values []int32, start int, room []by
 		}
 		t.pos = end
 		room = append(room, '}')
-		why = t.embed(room, t.offsetOf(start), end, func() { t.top() })
+		why = t.embed(room, t.offsetOf(start), func() { t.top() })
+		t.saved = max(t.saved, end)
 	}
 	if why != "" {
 		t.unreadable(t.offsetOf(start), int64(end-start), why)

@@ -1,11 +1,17 @@
 package ingest
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+)
 
 // Zipkin writes an array of spans, at times one array a trace in it. Times are
 // in microseconds; 0 means unset. The client and the server of a call share an
 // id, which assembling knows about (link.go). Version 1 is read by the same
-// function, and split into its two sides afterwards (zipkinv1.go).
+// function, and split into its two sides afterwards (zipkinv1.go). Tools that print
+// what they hold of Zipkin's Thrift or protobuf write the names in snake case, ids as
+// integers or base64, and kinds as numbers.
 
 // zipkinState is the span being decoded.
 type zipkinState struct {
@@ -37,18 +43,22 @@ func (t *jsonText) zipkinSpan(o *object) {
 func (t *jsonText) zipkinFields(r *record) {
 	z := &t.zipkin
 	*z = zipkinState{kind: z.kind[:0]}
+	high := [8]byte{} // half of the trace id
 	t.object(func(key []byte) {
 		switch string(key) {
-		case "duration", "kind", "parentId", "localEndpoint", "remoteEndpoint", "annotations", "binaryAnnotations":
+		case "duration", "kind", "parentId", "localEndpoint", "remoteEndpoint", "annotations", "binaryAnnotations",
+			"parent_id", "local_endpoint", "remote_endpoint", "binary_annotations":
 			z.some = true
 		}
 		switch string(key) {
-		case "traceId":
+		case "traceId", "trace_id":
 			t.id(r.trace[:])
+		case "trace_id_high":
+			t.idHalf(high[:])
 		case "id":
 			t.id(r.span.ID[:])
-		case "parentId":
-			t.parent(r.span.ParentID[:], t.text())
+		case "parentId", "parent_id":
+			t.parent(r.span.ParentID[:], t.idText())
 		case "name":
 			r.span.Name = t.cache.get(t.text())
 		case "kind":
@@ -58,15 +68,15 @@ func (t *jsonText) zipkinFields(r *record) {
 		case "duration":
 			z.clock.duration, z.clock.lasts = t.micros()
 			z.clock.lasts = z.clock.lasts && z.clock.duration != 0
-		case "localEndpoint":
+		case "localEndpoint", "local_endpoint":
 			z.service = t.endpoint().service
-		case "remoteEndpoint":
+		case "remoteEndpoint", "remote_endpoint":
 			z.peer = t.endpoint()
 		case "annotations":
 			t.zipkinAnnotations()
 		case "tags":
 			z.tags = t.skipTo()
-		case "binaryAnnotations":
+		case "binaryAnnotations", "binary_annotations":
 			z.v1 = true
 			z.binary = t.skipTo()
 		default: // among these shared and debug
@@ -79,9 +89,12 @@ func (t *jsonText) zipkinFields(r *record) {
 	if t.why != "" {
 		return
 	}
+	if high != [8]byte{} {
+		copy(r.trace[:8], high[:])
+	}
 	r.span.Kind = Internal // a span of one service only has no kind, as in OpenTelemetry's mapping
 	if len(z.kind) > 0 {
-		r.span.Kind = kindOf(z.kind)
+		r.span.Kind = zipkinKind(z.kind)
 	}
 	if z.loose && len(z.kind) > 0 { // its own kind counts
 		for i := range z.sides {
@@ -97,6 +110,14 @@ func (t *jsonText) zipkinFields(r *record) {
 	t.zipkinTags(&r.span, z.service, true)
 	start, end := z.clock.times()
 	t.finish(r, start, end)
+}
+
+// zipkinKind reads a kind, or its number in Zipkin's protobuf.
+func zipkinKind(text []byte) Kind {
+	if len(text) == 1 && text[0] >= '0' && text[0] <= '4' {
+		return [...]Kind{Internal, Client, Server, Producer, Consumer}[text[0]-'0']
+	}
+	return kindOf(text)
 }
 
 // zipkinTags reads the tags of a span, and of version 1 the binary annotations
@@ -146,7 +167,7 @@ func (t *jsonText) zipkinAnnotations() {
 			case "value":
 				text = append(t.value[:0], t.text()...)
 				t.value = text
-			case "endpoint":
+			case "endpoint", "host":
 				owned = t.peek() == '{'
 				of = t.endpoint()
 			default:
@@ -218,15 +239,26 @@ func (t *jsonText) linkTag() bool {
 	return true
 }
 
+// address returns an address, which may be base64 of its four bytes.
+func address(text []byte) []byte {
+	var b [6]byte
+	if n, err := base64.StdEncoding.Decode(b[:], text[:min(len(text), 8)]); err != nil || n != 4 || len(text) != 8 {
+		return text
+	}
+	return fmt.Appendf(nil, "%d.%d.%d.%d", b[0], b[1], b[2], b[3])
+}
+
 // endpoint reads an endpoint.
 func (t *jsonText) endpoint() (e endpoint) {
 	t.object(func(key []byte) {
 		switch string(key) {
-		case "serviceName":
+		case "serviceName", "service_name":
 			e.service = t.cache.get(t.text())
 		case "ipv4":
-			if text := t.text(); len(text) > 0 {
-				e.address = t.cache.get(text)
+			if t.peek() != '"' { // Thrift's is a number
+				t.skip()
+			} else if text := t.text(); len(text) > 0 {
+				e.address = t.cache.get(address(text))
 			}
 		case "ipv6":
 			if text := t.text(); len(text) > 0 && e.address == "" {

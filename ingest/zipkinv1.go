@@ -158,7 +158,7 @@ func (t *jsonText) binaryAnnotation(use func(key []byte, of endpoint)) {
 			t.jaeger.key = append(t.jaeger.key, t.text()...)
 		case "value":
 			value = t.skipTo()
-		case "endpoint":
+		case "endpoint", "host":
 			of = t.endpoint()
 		default:
 			t.skip()
