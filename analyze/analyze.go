@@ -232,7 +232,7 @@ func (a *Analysis) chainOf(r *request, ch *chain) {
 func (a *Analysis) setMinimums() {
 	a.spread(len(a.deps), func(i int) {
 		d := a.deps[i]
-		defer rest(d.samples()...)
+		defer putAway(d.samples()...)
 		if a.opts.Hints && d.rule == nil && hintOf(d.hint) == hintOptional {
 			d.required, d.falseTimeouts = false, FalseTimeoutsOptional
 		}

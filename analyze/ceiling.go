@@ -70,7 +70,7 @@ func (a *Analysis) setCeilings() {
 	margin := a.policy().Margin
 	a.spread(len(a.deps), func(i int) {
 		a.deps[i].ceiling = a.deps[i].suggestCeiling(margin)
-		a.deps[i].latency.rest()
+		a.deps[i].latency.putAway()
 	})
 	a.spread(len(a.routes), func(i int) {
 		for _, c := range a.routes[i].caps {

@@ -217,7 +217,7 @@ func (d *depTable) learnPhases(t *attempt, outcome Outcome) {
 
 // finishDep is the row of a dependency, once all requests are known.
 func (a *Analysis) finishDep(t *depTable) Dependency {
-	defer rest(t.samples()...)
+	defer putAway(t.samples()...)
 	d := Dependency{Caller: t.name.caller, Callee: t.name.callee, Operation: t.name.operation, Split: a.split(t.name.split), Calls: t.calls, Attempts: t.attempts,
 		Outcomes: map[Outcome]int{}, OnPath: t.onPath, Path: t.path, ErrorShare: t.bad.shareIn(&t.made).Point, ExtraLoad: t.extra.mean(), Latency: t.latency.Latency(),
 		RanOn: t.ranOn.N(), Minimum: t.minimum, Ceiling: t.ceiling, Warnings: []Warning{}, DoesNotFit: []string{}}

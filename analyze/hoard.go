@@ -228,16 +228,16 @@ func (s *Sample) fetch() {
 	})
 }
 
-// rest gives up the memory of a sample, if others need it, until it is asked again.
-func (s *Sample) rest() {
+// putAway gives up the memory of a sample, if others need it, until it is asked again.
+func (s *Sample) putAway() {
 	if s.sealed && !s.binned && s.hoard.full(0) {
 		s.each(func(of *series) { of.send(s.hoard, s.light) })
 	}
 }
 
-// rest is that of all samples.
-func rest(samples ...*Sample) {
+// putAway is that of all samples.
+func putAway(samples ...*Sample) {
 	for _, s := range samples {
-		s.rest()
+		s.putAway()
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // TestHoard: samples say the same where there is no room for their values, however they are
-// added, merged, looked at and put to rest.
+// added, merged, looked at and put away.
 func TestHoard(t *testing.T) {
 	few, exact := fewValues, exactValues
 	defer func() { fewValues, exactValues = few, exact }()
@@ -36,7 +36,7 @@ func TestHoard(t *testing.T) {
 				got[at].Latency()
 				fallthrough
 			case 1:
-				got[at].rest()
+				got[at].putAway()
 			case 2:
 				got[at].ShareAbove(5)
 			case 3:
@@ -48,7 +48,7 @@ func TestHoard(t *testing.T) {
 			if a, b := content(&want[i]), content(&got[i]); !reflect.DeepEqual(a, b) {
 				t.Fatalf("sample %d of %+v:\n got %+v\nwant %+v", i, values, b, a)
 			}
-			got[i].rest()
+			got[i].putAway()
 			if a, b := want[i].Latency(), got[i].Latency(); !reflect.DeepEqual(a, b) {
 				t.Fatalf("latency %d of %+v:\n got %+v\nwant %+v", i, values, b, a)
 			}
@@ -90,7 +90,7 @@ func TestHoardRoom(t *testing.T) {
 		if p := s.Point(P50); p == nil || *p != time.Duration(99_990+i) { // of i, 10+i, ...: the 10 000th of 20 000
 			t.Errorf("p50 of sample %d = %s", i, text(p))
 		}
-		s.rest()
+		s.putAway()
 	}
 	if used := h.used.Load(); used > h.limit {
 		t.Errorf("%d bytes are used, of %d", used, h.limit)

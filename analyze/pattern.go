@@ -256,7 +256,7 @@ func (a *Analysis) setPatterns() {
 		if d.unclear = unclear; fixed {
 			d.fixed = d.pile
 		}
-		rest(d.samples()...)
+		putAway(d.samples()...)
 	}
 }
 

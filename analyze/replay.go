@@ -208,7 +208,7 @@ func (t *survivals) of(dep int32) *survival {
 		s := &t.a.deps[dep].latency
 		t.byDep[dep] = s.survival()
 		t.bytes += 16 * int64(len(t.byDep[dep].at))
-		s.rest()
+		s.putAway()
 	}
 	return t.byDep[dep]
 }

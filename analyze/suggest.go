@@ -146,7 +146,7 @@ func (a *Analysis) Suggest() (*Suggestion, error) {
 	for i, d := range a.deps {
 		if r := reported[d.name]; r != nil {
 			s.Dependencies = append(s.Dependencies, a.suggestDependency(int32(i), r))
-			rest(d.samples()...)
+			putAway(d.samples()...)
 		}
 	}
 	slices.SortFunc(s.Dependencies, func(x, y *SuggestedDependency) int { return x.name().compare(y.name()) })

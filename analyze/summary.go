@@ -256,7 +256,7 @@ func (s *summary) sharePaths(list []Dependency) {
 }
 
 func (t *routeSum) finish(a *Analysis, table *routeTable) Route {
-	defer rest(append(table.samples(), &t.latency, &t.failed)...)
+	defer putAway(append(table.samples(), &t.latency, &t.failed)...)
 	r := t.Route
 	r.Latency, r.LatencyFailed = t.latency.Latency(), t.failed.Latency()
 	tails := table.tails.estimates(P50, P99)

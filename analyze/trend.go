@@ -141,7 +141,7 @@ func (a *Analysis) NightTable(file string) (*NightTable, error) {
 		n.rows[d.name] = &nightRow{split: a.split(d.name.split), calls: d.calls, values: []Reading{
 			readingOf(&latency.P50), readingOf(&latency.P999), d.ceilingReading(a.policy().Margin),
 			{late.Point, late.Low, late.High}, by[i].mean()}}
-		d.latency.rest()
+		d.latency.putAway()
 	}
 	return n, a.failure()
 }

@@ -225,7 +225,7 @@ func (t *routeTable) capOf(dep int32) *capTable {
 
 // settle decides what is usual, once all requests are known.
 func (t *routeTable) settle() {
-	defer rest(t.samples()...)
+	defer putAway(t.samples()...)
 	t.own = t.owns.Point(P50)
 	tails := t.tails.estimates(P50, P99)
 	if p := tails[1].Point; p != nil {
