@@ -100,12 +100,14 @@ type traced struct {
 	request []int32 // index into requests; -1: evidence only (a phase without a call), or ignored
 	unit    []int32 // index into units: the call that the span is, or is part of; -1: none
 	attempt []int32 // index into attempts that the span is, or is part of; -1: none
+	around  []bool  // of spans around one try of a call of several; nil: there are none
 	async   []bool  // between the span and the entry of its request nobody waits
 	orphan  []bool
 	rooted  bool // a span has no parent id
 
 	requests    []*request
 	units       []unit
+	outermost   []int32 // by unit: see findOutermost; only where units may be tries of one call
 	attempts    []attempt
 	stray       []int32 // phase spans beside calls, not in them
 	told        []toldPhase
