@@ -256,9 +256,10 @@ type Detail struct {
 	Success  string         `json:"success,omitempty"`        // recorded, or inferred: false-timeout, late-anyway
 	Attempts int            `json:"attempts,omitempty"`       // retry-amplified
 	Calls    int            `json:"calls,omitempty"`          // retry-amplified, hedge-load
+	Each     *float64       `json:"attempts_each,omitempty"`  // retry-amplified: attempts a call, weighted; absent where all calls stand for as many
 	Bottom   int            `json:"bottom_attempts,omitempty"`
 	Instance string         `json:"instance,omitempty"` // one-instance
-	Share    *float64       `json:"share,omitempty"`    // one-instance: of all calls; hedge-load: hedges a call
+	Share    *float64       `json:"share,omitempty"`    // one-instance: of all calls; hedge-load: hedges a call, weighted
 	Slow     *float64       `json:"slow_share,omitempty"`
 	P95      *time.Duration `json:"p95_ns,omitempty"` // hedge-early, hedge-late
 }
