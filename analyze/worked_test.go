@@ -692,6 +692,27 @@ b R 20 320 k=CLIENT s=web a=peer.service=b
 	}
 }
 
+// One route that does not fit takes no ceiling from the others. B always takes 60 ms, and 60 + 20 % = 72 is
+// rounded up to 75. R leaves it 200 - 10 (tail) = 190, or 75 - 10 = 65, and S 50 - 10 = 40: S does not fit.
+func TestCapOfAnotherRoute(t *testing.T) {
+	const r = "R - 0 70 k=SERVER s=web\nb R 0 60 k=CLIENT s=web a=peer.service=b\n"
+	const s = "S - 0 70 k=SERVER s=web\nb S 0 60 k=CLIENT s=web a=peer.service=b\n"
+	for _, test := range []struct {
+		rules   string
+		ceiling *time.Duration
+		capped  bool
+	}{
+		{"{service: web, route: R, deadline: 200ms}, {service: web, route: S, deadline: 50ms}", new(ms(75)), false},
+		{"{service: web, route: R, deadline: 75ms}, {service: web, route: S, deadline: 50ms}", new(ms(65)), true},
+		{"{service: web, route: S, deadline: 50ms}", nil, false},
+	} {
+		d := Run(worked(t, r, r, r, s, s, s), Options{Policy: policy(t, "deadlines: ["+test.rules+"]")}).Report.Dependencies[0]
+		want(t, test.rules+": misfit", d.DoesNotFit, []string{"web S"})
+		want(t, test.rules+": ceiling", d.Ceiling, test.ceiling)
+		want(t, test.rules+": capped", slices.Contains(d.Warnings, CappedByBudget), test.capped)
+	}
+}
+
 // wholeReport is everything of a report that does not name a place in a file.
 func wholeReport(a *Analysis) *Report {
 	r := a.Report
