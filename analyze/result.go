@@ -84,8 +84,11 @@ type Route struct {
 	Partial  int `json:"partial"`
 	Failed   int `json:"failed"`
 	// Late counts complete and partial requests that ended after their deadline.
-	Late      int      `json:"late"`
-	LateShare *float64 `json:"late_share"` // Late / (complete + partial with a deadline), weighted; null: none had one
+	Late int `json:"late"`
+	// LateInherited are those of Late that inherited their deadline: little or nothing of it may
+	// have been left when they began.
+	LateInherited int      `json:"late_inherited,omitempty"`
+	LateShare     *float64 `json:"late_share"` // Late / (complete + partial with a deadline), weighted; null: none had one
 	// The 95 % interval of LateShare, as if requests were independent.
 	LateShareLow  *float64 `json:"late_share_low"`
 	LateShareHigh *float64 `json:"late_share_high"`

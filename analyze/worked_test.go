@@ -311,6 +311,20 @@ s c 65 130 k=SERVER s=log
 	}
 }
 
+// web has 100 ms and ends after 120; db is called with 10 of them left and answers in 25, at 115: late
+// by 15 ms, though it took 25. The route says that the deadline was its caller's.
+func TestLateByInheritance(t *testing.T) {
+	const trace = `
+R - 0 120 k=SERVER s=web
+c R 90 116 k=CLIENT s=web
+s c 90 115 k=SERVER s=db
+`
+	for _, r := range Run(worked(t, trace, trace), Options{Deadline: ms(100)}).Report.Routes {
+		want(t, r.Service+": late, of those by an inherited deadline", []int{r.Late, r.LateInherited},
+			map[string][]int{"web": {2, 0}, "db": {2, 2}}[r.Service])
+	}
+}
+
 func TestDeadlineDoubt(t *testing.T) {
 	// One answered call between A and B: client 80, server 60 ms, so a leg is
 	// 10 ms. The header counts whole milliseconds.
