@@ -852,3 +852,23 @@ func TestShownFlags(t *testing.T) {
 	try := a.Views(dump.Traces[0])[0].Calls[0].Tries[0]
 	want(t, "outcome", fmt.Sprint(try.Outcome, try.Flags), fmt.Sprint(Failure, []string{"upstream-timeout"}))
 }
+
+// TestClockAhead: db's clock is 200 ms ahead, and two calls cannot prove it (spec 2: three edges). The first was answered at 405
+// and its callee, which took 398 ms of the 400, ends at 604: what ends so says nothing of when the
+// second, which was cut at 810, stopped. By the true clock it stopped 1 ms before. Before, it ran on for
+// 199 ms, was late, and was a false timeout.
+func TestClockAhead(t *testing.T) {
+	const trace = `
+R - 0 820 k=SERVER s=web h=A
+c R 5 405 k=CLIENT s=web h=A a=http.request.method=GET a=server.address=b a=http.response.status_code=200
+s c 206 604 k=SERVER s=db h=B
+d R 410 810 k=CLIENT s=web h=A a=http.request.method=GET a=server.address=b a=error.type=context.deadlineExceededError st=ERROR
+u d 611 1009 k=SERVER s=db h=B
+`
+	r := Run(worked(t, trace, trace, trace), Options{Deadline: ms(900)}).Report
+	want(t, "findings", len(r.Findings), 0)
+	want(t, "ran on", r.Dependencies[0].RanOn, 0)
+	for _, x := range r.Routes {
+		want(t, x.Service+": late", x.Late, 0)
+	}
+}
