@@ -20,6 +20,9 @@ func (t *traced) attribute() {
 		members[i] = members[i][:0]
 	}
 	for i := range t.Spans {
+		if t.around != nil && t.around[i] {
+			continue
+		}
 		if r := t.request[i]; r >= 0 && (t.unit[i] < 0 || t.requests[r].entry == int32(i)) {
 			members[r] = append(members[r], int32(i))
 		}
@@ -64,7 +67,7 @@ func (t *traced) attributeOne(index int32, members, local []int32) {
 		if tree[k].span == r.entry && tree[k].call == ownNode {
 			nodes[k].parent = -1
 		} else {
-			nodes[k].parent = local[nodes[k].parent]
+			nodes[k].parent = local[t.outside(nodes[k].parent)]
 		}
 	}
 	f := newForest(nodes, &t.rec.room.own)

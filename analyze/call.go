@@ -330,12 +330,13 @@ func (t *traced) addCall(g *group) {
 	r.calls = append(r.calls, c)
 }
 
-// beforeCall reports whether an entry begins before the span that called it, by more than clocks
-// that agree can be off. Nothing was proved that would move its clock, and no time of it can
-// be held against one of its caller's.
-func (t *traced) beforeCall(entry int32) bool {
+// adrift reports whether no time of an entry can be held against one of its caller's, since nothing was
+// proved that would move a clock which seems to be off: the entry begins before the span that called
+// it, by more than clocks that agree can be off; or another of this trace, on the same clocks, ends after its
+// answer was there.
+func (t *traced) adrift(entry int32) bool {
 	p := t.Spans[entry].Parent
-	return p >= 0 && startsEarly(&t.Spans[entry], &t.Spans[p])
+	return p >= 0 && (startsEarly(&t.Spans[entry], &t.Spans[p]) || t.ahead != nil && slices.Contains(t.ahead, clockPair{t.clock[p], t.clock[entry]}))
 }
 
 // lookAtCallee notes what the callee's span says about an attempt.
@@ -345,7 +346,7 @@ func (t *traced) lookAtCallee(a *attempt, base time.Duration) {
 	}
 	s := &t.Spans[a.server]
 	a.instance = t.emitters[a.server].instance
-	if s.Defect != 0 || t.beforeCall(a.server) {
+	if s.Defect != 0 || t.adrift(a.server) {
 		return
 	}
 	a.calleeEnd, a.leg, a.word = s.End-base, t.leg(a.server), t.word(a.server)

@@ -29,6 +29,7 @@ type graphNode struct {
 	routeNode
 	holds  int
 	before []int         // nodes that had ended whenever this one began, ascending
+	mixed  []int         // nodes that had ended in some requests and not in others, ascending
 	head   time.Duration // median own work before it, from the request's start; only where before is empty
 }
 
@@ -38,14 +39,14 @@ type graphSketch struct {
 	requests int
 	pairs    int // looked at
 	holds    []int
-	sum      []time.Duration // of starts
-	starts   [][]time.Duration
-	both     map[[2]int32]int // requests that hold both
-	breach   map[[2]int32]int // of both: the second began before the first had ended
+	sum      []time.Duration   // of starts
+	heads    [][]time.Duration // from the request's start to that of the call, without the time of calls that had ended by then
+	both     map[[2]int32]int  // requests that hold both
+	breach   map[[2]int32]int  // of both: the second began before the first had ended
 }
 
 func newGraphSketch(nodes int) *graphSketch {
-	return &graphSketch{holds: make([]int, nodes), sum: make([]time.Duration, nodes), starts: make([][]time.Duration, nodes),
+	return &graphSketch{holds: make([]int, nodes), sum: make([]time.Duration, nodes), heads: make([][]time.Duration, nodes),
 		both: map[[2]int32]int{}, breach: map[[2]int32]int{}}
 }
 
@@ -64,10 +65,13 @@ func (g *graphSketch) learn(r *request, calls []*call) {
 	for i, c := range calls {
 		g.holds[c.node]++
 		g.sum[c.node] += c.start
-		g.starts[c.node] = append(g.starts[c.node], c.start)
+		waited, reach := time.Duration(0), time.Duration(0) // for calls that had ended, which come by start
 		for k, d := range calls {
 			if k == i {
 				continue
+			}
+			if end := min(d.end, c.start); d.end <= c.start+eps && end > reach {
+				waited, reach = waited+end-max(d.start, reach), end
 			}
 			pair := [2]int32{c.node, d.node}
 			g.both[pair]++
@@ -75,12 +79,17 @@ func (g *graphSketch) learn(r *request, calls []*call) {
 				g.breach[pair]++
 			}
 		}
+		g.heads[c.node] = append(g.heads[c.node], c.start-waited)
 	}
 }
 
 // orderRequests is how many requests have to hold two calls, to believe their order: of
 // two that have none, the same one comes first in so many once in a million.
 const orderRequests = 20
+
+// mixedRequests is in one of how many requests, at least, a call has to begin after another had
+// ended, to say that they are now in sequence and now side by side.
+const mixedRequests = 20
 
 // graph keeps what is not seldom. d waits for c if no request that holds both begins d
 // before c ended; of 1 000 or more, at most 0.1 % may. Fewer than orderRequests are
@@ -105,12 +114,16 @@ func (g *graphSketch) graph(t *routeTable) *callGraph {
 			pair := [2]int32{m, n}
 			both, breach := g.both[pair], g.breach[pair]
 			told := both >= orderRequests || both > 0 && 2*both >= min(g.holds[m], g.holds[n])
-			if told && (breach == 0 || both >= 1000 && 1000*breach <= both) {
+			switch {
+			case !told:
+			case breach == 0, both >= 1000 && 1000*breach <= both:
 				node.before = append(node.before, k)
+			case mixedRequests*(both-breach) >= both:
+				node.mixed = append(node.mixed, k)
 			}
 		}
 		if len(node.before) == 0 {
-			node.head = nearest(g.starts[n], P50)
+			node.head = nearest(g.heads[n], P50)
 		}
 		result.nodes = append(result.nodes, node)
 	}

@@ -64,8 +64,9 @@ func (d *depTable) ceilingFrom(quantile time.Duration, margin Quantile) time.Dur
 //	cap = deadline - reserve - longest chain of minimums before
 //
 // the median over the route's requests with a deadline; of the calls of one
-// request to one dependency the tightest counts. A cap below the minimum does
-// not fit: then there is no ceiling to recommend.
+// request to one dependency the tightest counts. A route whose cap is below the minimum does
+// not fit, and caps nothing: there no call is to be made. Where no route with a deadline fits
+// there is no ceiling to recommend.
 func (a *Analysis) setCeilings() {
 	margin := a.policy().Margin
 	a.spread(len(a.deps), func(i int) {
@@ -78,6 +79,7 @@ func (a *Analysis) setCeilings() {
 			c.drop()
 		}
 	})
+	fits := make([]bool, len(a.deps)) // some route with a deadline leaves the minimum
 	for _, t := range a.routes {
 		for _, caps := range t.caps {
 			d := a.deps[caps.dep]
@@ -85,21 +87,23 @@ func (a *Analysis) setCeilings() {
 			if limit == nil {
 				continue
 			}
-			if d.minimum != nil && *limit < *d.minimum {
+			misfit := d.minimum != nil && *limit < *d.minimum
+			if misfit {
 				d.misfits = append(d.misfits, t.key)
 			}
+			fits[caps.dep] = fits[caps.dep] || !misfit
 			if d.minimumInForce != nil && *limit < *d.minimumInForce {
 				d.misfitsInForce = append(d.misfitsInForce, t.key)
 			}
-			if d.ceiling != nil && *limit < *d.ceiling {
+			if !misfit && d.ceiling != nil && *limit < *d.ceiling {
 				d.ceiling, d.capped = limit, true
 			}
 		}
 		t.caps = nil
 	}
-	for _, d := range a.deps {
-		if len(d.misfits) > 0 {
-			d.ceiling = nil
+	for i, d := range a.deps {
+		if len(d.misfits) > 0 && !fits[i] {
+			d.ceiling, d.capped = nil, false
 		}
 		d.ceilingInForce = d.ceiling
 		if d.rule != nil && d.rule.Ceiling != nil {

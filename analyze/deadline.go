@@ -72,7 +72,7 @@ func (t *traced) ground(r *request) {
 	d := t.written[r.entry].copy()
 	r.writes = d != nil && d.own
 	parent := t.Spans[r.entry].Parent
-	if parent >= 0 && !r.consumer && !t.forest.bonds[r.entry].async() && !t.async[parent] && !t.beforeCall(r.entry) {
+	if parent >= 0 && !r.consumer && !t.forest.bonds[r.entry].async() && !t.async[parent] && !t.adrift(r.entry) {
 		if t.Spans[parent].Kind == ingest.Client {
 			if sent := t.written[parent].copy(); sent != nil {
 				sent.doubt += t.doubt(r.entry)

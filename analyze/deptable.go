@@ -23,6 +23,7 @@ type depTable struct {
 	path          time.Duration
 	held          weighed   // path time of its calls
 	extra         weighed   // attempts of a call after the first, hidden ones too
+	again, copies wide      // of those that have spans: tries again, and hedges; weighted as extra is
 	made, bad     headcount // attempts, and those of them that ended badly
 	hint          string    // service.criticality of the callee; "fallback": something else was done instead of a failed call
 	blind         bool      // a call on a path says nothing about connecting
@@ -76,6 +77,11 @@ func (d *depTable) learn(r *request, k int) {
 	d.protocols.learn(c.protocol)
 	if !r.orphaned(c) {
 		d.extra.add(r.weight, int64(c.tries()-1))
+		if n := len(c.attempts) - 1; n > 0 {
+			copies := c.hedges()
+			d.again.add(1, uint64(r.weight.orOne()), uint64(n-copies))
+			d.copies.add(1, uint64(r.weight.orOne()), uint64(copies))
+		}
 	}
 	d.blind = d.blind || c.path > 0 && c.blind()
 	if !r.loose() { // what the path of a piece says of the request around it, nobody knows

@@ -196,6 +196,8 @@ func attemptRules() []rule[partSays] {
 		{id: "R34", priority: byCounter, order: 1, source: gocb, says: scope,
 			when: sign{kinds: innerKinds, has: []attrIs{{key: "db.couchbase.retries"}}}},
 		{id: "R35", priority: byCounter, source: found, when: sign{kinds: innerKinds, name: "attempt_*", has: []attrIs{{key: "retry.attempt"}}}, says: attempt(inGap)},
+		{id: "R35", priority: byCounter, source: found, when: sign{kinds: innerKinds, name: "attempt-*", has: []attrIs{{key: "retry.attempt"}}}, says: attempt(inGap)},
+		{id: "R35", priority: byCounter, source: found, when: sign{kinds: innerKinds, name: "attempt.*", has: []attrIs{{key: "retry.attempt"}}}, says: attempt(inGap)},
 		{id: "R35", priority: byCounter, source: found, when: sign{kinds: innerKinds, name: "*.attempt", has: []attrIs{{key: "retry.attempt"}}}, says: attempt(inGap)},
 		// A span of the caller's own around one try, which counts its resends.
 		{id: "R35", priority: byCounter, order: 2, source: found, when: sign{kinds: ownKind, has: []attrIs{{key: "http.request.resend_count"}}}, says: attempt(inGap)},

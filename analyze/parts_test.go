@@ -95,6 +95,8 @@ func TestParts(t *testing.T) {
 		{"R34", client("get", "db.system=couchbase", "db.operation=get"), ownPart, scopePart, 0},
 		{"R34", client("dispatch_to_server", "db.system=couchbase"), scopePart, attemptPart, inGap},
 		{"R35", inner("attempt_2", "retry.attempt=2"), ownPart, attemptPart, inGap},
+		{"R35", inner("attempt-2", "retry.attempt=2"), ownPart, attemptPart, inGap},
+		{"R35", inner("attempt.2", "retry.attempt=2"), ownPart, attemptPart, inGap},
 		{"R35", client("charge.attempt", "retry.attempt=2"), ownPart, attemptPart, inGap},
 		{"G3", client("Sent.shop.Cart.Get"), ownPart, scopePart, 0},
 		{"G4", inner("Attempt.shop.Cart.Get", "previous-rpc-attempts=0"), scopePart, attemptPart, inGap},

@@ -136,13 +136,16 @@ func (a *Analysis) findHedges(r *request, list []found) []found {
 	return list
 }
 
-func (c *call) hedged() bool {
+func (c *call) hedged() bool { return c.hedges() > 0 }
+
+// hedges is how many second copies were sent.
+func (c *call) hedges() (n int) {
 	for i := range c.attempts {
 		if c.attempts[i].hedge {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // A pile is the cuts of a dependency that may be a fixed timeout: those within one
@@ -281,15 +284,25 @@ func (a *Analysis) findFixed(r *request) (list []found) {
 // cut reports whether the caller is known to have cut the attempt.
 func (t *attempt) cut() bool { return !t.unfinished && t.outcome.Cut() }
 
+// amplified is how many tries again a call may be followed by in the mean, hedges apart: 1.1
+// attempts a call.
+const amplified = 0.1
+
 // findPatterns lists the findings about a dependency as a whole.
 func (a *Analysis) findPatterns(dep int32) (list []found) {
 	d := a.deps[dep]
-	if again := d.attempts - d.hedges; d.calls > 0 && 10*again > 11*d.calls && d.retried != nil {
-		list = append(list, found{code: RetryAmplified, to: d.name, example: d.retried.with(Detail{Attempts: again, Calls: d.calls})})
+	// Of sampled calls each counts as often as it stands for; counts are of recorded ones.
+	calls, varied := d.extra.of.n, d.extra.of.light != d.extra.of.heavy
+	if again := d.extra.of.mean(&d.again); again != nil && *again > amplified && d.retried != nil {
+		detail := Detail{Attempts: calls + d.attempts - d.hedges - d.calls, Calls: calls}
+		if varied {
+			each := 1 + *again
+			detail.Each = &each
+		}
+		list = append(list, found{code: RetryAmplified, to: d.name, example: d.retried.with(detail)})
 	}
-	if limit := a.policy().HedgeLoad; d.calls > 0 && int64(d.hedges)*int64(whole) > int64(limit)*int64(d.calls) && d.hedgedAt != nil {
-		share := float64(d.hedges) / float64(d.calls)
-		list = append(list, found{code: HedgeLoad, to: d.name, example: d.hedgedAt.with(Detail{Calls: d.calls, Share: &share})})
+	if share := d.extra.of.mean(&d.copies); share != nil && *share > a.policy().HedgeLoad.fraction() && d.hedgedAt != nil {
+		list = append(list, found{code: HedgeLoad, to: d.name, example: d.hedgedAt.with(Detail{Calls: calls, Share: share})})
 	}
 	if f, ok := d.oneInstance(); ok {
 		list = append(list, f)

@@ -26,6 +26,9 @@ type Plan struct {
 	Longest   []int // indexes into Calls, in their order
 	Calls     []PlannedCall
 	Seldom    int // further calls, which less than 1 % of the requests make: not planned
+	// InSequence is the worst case if calls that are now in sequence and now side by side are in
+	// sequence, each with its budget; nil: there are none. The plan has them side by side.
+	InSequence *time.Duration
 }
 
 // A PlannedCall is one call of a plan.
@@ -57,18 +60,32 @@ var ErrNoDeadline = errors.New("no route with calls has a deadline to divide: gi
 // WorstWith is the worst case of the route if one call may take another time than its
 // budget, and all others keep theirs.
 func (p *Plan) WorstWith(call int, budget time.Duration) time.Duration {
+	return p.worst(func(c int) time.Duration {
+		if c == call {
+			return budget
+		}
+		return p.Calls[c].Budget
+	}, false)
+}
+
+// worst is the worst case of the route if its calls take their budgets. mixed: calls that are now in
+// sequence are so.
+func (p *Plan) worst(budget func(call int) time.Duration, mixed bool) time.Duration {
 	nodes := p.Route.graph.nodes
 	ends := make([]time.Duration, len(nodes))
 	last := time.Duration(0)
 	for c, n := range nodes {
 		start := n.head
+		after := func(b int) { start = max(start, ends[b]+p.Route.between(b, c)) }
 		for _, b := range n.before {
-			start = max(start, ends[b]+p.Route.between(b, c))
+			after(b)
 		}
-		ends[c] = start + p.Calls[c].Budget
-		if c == call {
-			ends[c] = start + budget
+		if mixed {
+			for _, b := range n.mixed {
+				after(b)
+			}
 		}
+		ends[c] = start + budget(c)
 		last = max(last, ends[c])
 	}
 	if p.Tail != nil {
@@ -186,6 +203,10 @@ func (s *Suggestion) plan(r *SuggestedRoute, total time.Duration) *Plan {
 		}
 	}
 	p.WorstCase = end + tail
+	if slices.ContainsFunc(nodes, func(n graphNode) bool { return len(n.mixed) > 0 }) {
+		worst := p.worst(func(c int) time.Duration { return p.Calls[c].Budget }, true)
+		p.InSequence = &worst
+	}
 	p.Reserve = tail
 	if longest >= 0 {
 		p.Reserve += own[longest]

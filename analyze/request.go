@@ -100,12 +100,14 @@ type traced struct {
 	request []int32 // index into requests; -1: evidence only (a phase without a call), or ignored
 	unit    []int32 // index into units: the call that the span is, or is part of; -1: none
 	attempt []int32 // index into attempts that the span is, or is part of; -1: none
+	around  []bool  // of spans around one try of a call of several; nil: there are none
 	async   []bool  // between the span and the entry of its request nobody waits
 	orphan  []bool
 	rooted  bool // a span has no parent id
 
 	requests    []*request
 	units       []unit
+	outermost   []int32 // by unit: see findOutermost; only where units may be tries of one call
 	attempts    []attempt
 	stray       []int32 // phase spans beside calls, not in them
 	told        []toldPhase
@@ -117,8 +119,9 @@ type traced struct {
 	headers     map[int32]time.Duration   // when CLIENT spans began to write headers (C5); nil: not asked yet
 	answers     map[int32][]time.Duration // when CLIENT spans ended well, by parent; nil: not asked yet
 
-	legs  []leg      // medians, by pair
-	notes []pathNote // of the walk, and of deadlines that cannot be read; node is a span
+	legs  []leg       // medians, by pair
+	ahead []clockPair // whose callee ended after an answer that took no less than it did: its clock seems ahead, and nothing moved it
+	notes []pathNote  // of the walk, and of deadlines that cannot be read; node is a span
 }
 
 // newTraced takes a trace apart into requests and calls.
@@ -342,6 +345,9 @@ func (t *traced) networkLegs() []leg {
 		p := &t.Spans[c.Parent]
 		if p.Kind != ingest.Client || p.Defect != 0 || !t.seen[c.Parent].outcome.Answered() {
 			continue
+		}
+		if pair := (clockPair{t.clock[c.Parent], t.clock[i]}); pair.parent != pair.child && c.Duration() <= p.Duration() && c.End > p.End+provedSkew {
+			t.ahead = append(t.ahead, pair)
 		}
 		if a := t.attempt[c.Parent]; a >= 0 && t.attempts[a].hidden > 0 { // it was under way more than once
 			continue

@@ -84,8 +84,11 @@ type Route struct {
 	Partial  int `json:"partial"`
 	Failed   int `json:"failed"`
 	// Late counts complete and partial requests that ended after their deadline.
-	Late      int      `json:"late"`
-	LateShare *float64 `json:"late_share"` // Late / (complete + partial with a deadline), weighted; null: none had one
+	Late int `json:"late"`
+	// LateInherited are those of Late that inherited their deadline: little or nothing of it may
+	// have been left when they began.
+	LateInherited int      `json:"late_inherited,omitempty"`
+	LateShare     *float64 `json:"late_share"` // Late / (complete + partial with a deadline), weighted; null: none had one
 	// The 95 % interval of LateShare, as if requests were independent.
 	LateShareLow  *float64 `json:"late_share_low"`
 	LateShareHigh *float64 `json:"late_share_high"`
@@ -256,9 +259,10 @@ type Detail struct {
 	Success  string         `json:"success,omitempty"`        // recorded, or inferred: false-timeout, late-anyway
 	Attempts int            `json:"attempts,omitempty"`       // retry-amplified
 	Calls    int            `json:"calls,omitempty"`          // retry-amplified, hedge-load
+	Each     *float64       `json:"attempts_each,omitempty"`  // retry-amplified: attempts a call, weighted; absent where all calls stand for as many
 	Bottom   int            `json:"bottom_attempts,omitempty"`
 	Instance string         `json:"instance,omitempty"` // one-instance
-	Share    *float64       `json:"share,omitempty"`    // one-instance: of all calls; hedge-load: hedges a call
+	Share    *float64       `json:"share,omitempty"`    // one-instance: of all calls; hedge-load: hedges a call, weighted
 	Slow     *float64       `json:"slow_share,omitempty"`
 	P95      *time.Duration `json:"p95_ns,omitempty"` // hedge-early, hedge-late
 }

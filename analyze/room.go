@@ -21,7 +21,8 @@ type room struct {
 	written                                       []*deadline
 	sent                                          []time.Duration
 	request, unit, attempt, local, under, byStart []int32
-	async, orphan, inner, restless                []bool
+	held, outermost                               []int32
+	async, orphan, inner, restless, around        []bool
 	legs                                          []leg
 	requests                                      pieces[request]
 	meetings                                      pieces[meeting]

@@ -50,13 +50,19 @@ const defaultMaxGap = 5 * time.Second
 //	again, within the largest gap (3.2, 3: inferred); or
 //	they overlap, one was answered, and the others were cancelled as it was
 //	(H5: inferred).
+//
+// Spans of the caller's own that hold one unit each count as that unit: see outermost.
 func (t *traced) groupCalls() {
 	groups, open := t.group(t.besides())
-	for _, b := range open {
-		if len(b.all) > 1 && t.rec.tables.signals.InferHedges {
-			t.race(groups, b.all)
+	if t.rec.tables.signals.InferHedges {
+		for _, b := range open {
+			if len(b.all) > 1 {
+				t.race(groups, b.all)
+			}
 		}
+		t.raceReplicas(groups, open)
 	}
+	t.unwrap(groups)
 	t.addCalls(groups)
 }
 
@@ -64,28 +70,92 @@ func (t *traced) groupCalls() {
 type place struct {
 	parent int32
 	name   string
+	inside string // name of the unit, where that is of a span around it; else ""
 }
 
 // besides counts the units of each place that has several under its parent, one of which may
 // go on or lose. Elsewhere nothing is to be joined.
 func (t *traced) besides() (count map[place]int) {
-	under := again(&t.rec.room.under, len(t.Spans)+1)       // units by parent
-	restless := again(&t.rec.room.restless, len(t.Spans)+1) // whether one of them may go on, or lose
+	restless := func(k int) bool { return t.resends(int32(k)) > 0 || !t.firstTry(int32(k)).outcome.Answered() }
+	first := 0
+	for first < len(t.units) && !restless(first) {
+		first++
+	}
+	if first == len(t.units) || len(t.units) == 1 {
+		return nil
+	}
+	t.findOutermost()
+	under := again(&t.rec.room.under, len(t.Spans)+1)    // units by parent
+	mayGo := again(&t.rec.room.restless, len(t.Spans)+1) // whether one of them may go on, or lose
 	for k := range t.units {
-		u := &t.units[k]
-		p := t.Spans[u.at].Parent + 1
+		p := t.Spans[t.outermost[k]].Parent + 1
 		under[p]++
-		restless[p] = restless[p] || t.resends(int32(k)) > 0 || !t.firstTry(int32(k)).outcome.Answered()
+		mayGo[p] = mayGo[p] || k >= first && restless(k)
 	}
 	for k := range t.units {
-		if s := &t.Spans[t.units[k].at]; under[s.Parent+1] > 1 && restless[s.Parent+1] {
+		if p := t.Spans[t.outermost[k]].Parent + 1; under[p] > 1 && mayGo[p] {
 			if count == nil {
 				count = map[place]int{}
 			}
-			count[place{s.Parent, t.siblingName(t.units[k].at)}]++
+			count[t.place(int32(k))]++
 		}
 	}
 	return count
+}
+
+// findOutermost finds the outermost span that holds each unit and no other: where a caller
+// opens a span of its own around each try, that lies beside those of the others.
+//
+//	retry        [====================]
+//	  attempt 1  [======]
+//	    GET       [====]                  outermost: attempt 1
+//	  attempt 2            [==========]
+//	    GET                 [========]    outermost: attempt 2
+func (t *traced) findOutermost() {
+	held := again(&t.rec.room.held, len(t.Spans)) // units at the span or below it, of its request
+	t.outermost = again(&t.rec.room.outermost, len(t.units))
+	for k := range t.units {
+		held[t.units[k].at]++
+	}
+	for n := len(t.order) - 1; n >= 0; n-- {
+		i := t.order[n]
+		if p := t.Spans[i].Parent; p >= 0 && held[i] > 0 && t.request[p] == t.request[i] {
+			held[p] += held[i]
+		}
+	}
+	for k := range t.units {
+		i := t.units[k].at
+		entry := t.requests[t.request[i]].entry
+		for p := t.Spans[i].Parent; i != entry && p != entry && held[p] == 1 && t.wraps(p); p = t.Spans[i].Parent {
+			i = p
+		}
+		t.outermost[k] = i
+	}
+}
+
+// wraps reports whether a span is one that a caller opens around a try.
+func (t *traced) wraps(i int32) bool {
+	is := t.seen[i].part
+	return t.Spans[i].Kind == ingest.Internal && (is == ownPart || is == breakerPart)
+}
+
+// place says where a unit lies: where its outermost span does.
+func (t *traced) place(unit int32) place {
+	u := &t.units[unit]
+	i := t.outermost[unit]
+	here := place{parent: t.Spans[i].Parent, name: t.siblingName(i)}
+	if t.Spans[i].Kind == ingest.Internal {
+		here.inside = t.Spans[t.sender(u)].Name
+	}
+	return here
+}
+
+// sender is the span of a unit that tells whom it calls.
+func (t *traced) sender(u *unit) int32 {
+	if len(u.inner) > 0 {
+		return u.inner[0]
+	}
+	return u.tries[0]
 }
 
 // A peerPlace is a place and whom its units call.
@@ -106,18 +176,17 @@ func (t *traced) group(beside map[place]int) (groups []group, open map[peerPlace
 	groups = again(&t.rec.room.groups, len(t.units))[:0]
 	for i, k := range byStart {
 		u := &t.units[k]
-		s := &t.Spans[u.at]
-		here := place{s.Parent, t.siblingName(u.at)}
 		alone := group{units: byStart[i : i+1 : i+1]}
-		if s.Parent < 0 || beside[here] < 2 || len(u.tries) > 1 || s.Kind == ingest.Producer {
+		if beside == nil || t.Spans[u.at].Parent < 0 || len(u.tries) > 1 || t.Spans[u.at].Kind == ingest.Producer {
 			groups = append(groups, alone)
 			continue
 		}
-		peer := u.tries[0]
-		if len(u.inner) > 0 {
-			peer = u.inner[0]
+		here := t.place(k)
+		if beside[here] < 2 {
+			groups = append(groups, alone)
+			continue
 		}
-		at := peerPlace{here, t.peerKey(peer)}
+		at := peerPlace{here, t.peerKey(t.sender(u))}
 		if open == nil {
 			open = map[peerPlace]*siblings{}
 		}
@@ -135,6 +204,68 @@ func (t *traced) group(beside map[place]int) (groups []group, open map[peerPlace
 		open[at].add(g, k)
 	}
 	return groups, open
+}
+
+// raceReplicas joins copies that were sent to several addresses which the spans of the callee show
+// to be one service. Tries one after the other at different addresses may as well be calls to
+// its parts: nothing joins them.
+func (t *traced) raceReplicas(groups []group, open map[peerPlace]*siblings) {
+	lost := false
+	var all []int32
+	for _, b := range open {
+		for _, g := range b.all {
+			if len(groups[g].units) == 0 {
+				continue
+			}
+			all = append(all, g)
+			lost = lost || t.seen[t.lastTry(&groups[g]).at].state == cancelled
+		}
+	}
+	if !lost {
+		return
+	}
+	slices.Sort(all)
+	replicas := map[peerPlace][]int32{}
+	for _, g := range all {
+		k := groups[g].units[len(groups[g].units)-1]
+		if server := t.firstTry(k).server; server >= 0 {
+			at := peerPlace{t.place(k), t.requestKey(t.sender(&t.units[k]), t.Spans[server].Resource.Service)}
+			replicas[at] = append(replicas[at], g)
+		}
+	}
+	for _, list := range replicas {
+		if len(list) > 1 {
+			t.race(groups, list)
+		}
+	}
+}
+
+// unwrap marks the spans around the units of groups that several make up: what they hold is
+// then beside the call, which goes on beyond each of them.
+func (t *traced) unwrap(groups []group) {
+	t.around = nil
+	for i := range groups {
+		if len(groups[i].units) < 2 {
+			continue
+		}
+		for _, k := range groups[i].units {
+			for at := t.units[k].at; at != t.outermost[k]; {
+				if t.around == nil {
+					t.around = again(&t.rec.room.around, len(t.Spans))
+				}
+				at = t.Spans[at].Parent
+				t.around[at] = true
+			}
+		}
+	}
+}
+
+// outside is the nearest span from i upwards that is not around one try of a call of several.
+func (t *traced) outside(i int32) int32 {
+	for t.around != nil && i >= 0 && t.around[i] {
+		i = t.Spans[i].Parent
+	}
+	return i
 }
 
 // addCalls makes a call of each group, by start within its request.
@@ -176,7 +307,7 @@ func byCallStart(a, b call) int {
 // siblingName is the name that attempts of one call share: that of a span around one try
 // may end with its number (attempt_2).
 func (t *traced) siblingName(i int32) string {
-	if t.seen[i].part == attemptPart && t.Spans[i].Kind == ingest.Internal {
+	if t.Spans[i].Kind == ingest.Internal {
 		return strings.TrimRight(t.Spans[i].Name, "0123456789")
 	}
 	return t.Spans[i].Name
@@ -185,12 +316,17 @@ func (t *traced) siblingName(i int32) string {
 // peerKey is what attempts of one call have in common.
 func (t *traced) peerKey(i int32) string {
 	f := t.fact(i)
+	return t.requestKey(i, f.address()+"\x00"+f.get("service.peer.name"))
+}
+
+// requestKey is what a span sends, and to whom.
+func (t *traced) requestKey(i int32, whom string) string {
+	f := t.fact(i)
 	path := f.get("url.path")
 	if path == "" {
 		path, _, _ = strings.Cut(f.recorded("url.full"), "?")
 	}
-	return strings.Join([]string{f.httpMethod(), f.address(), f.get("service.peer.name"), f.rpcMethod(), path,
-		f.get("db.operation.name"), f.get("db.collection.name")}, "\x00")
+	return strings.Join([]string{f.httpMethod(), whom, f.rpcMethod(), path, f.get("db.operation.name"), f.get("db.collection.name")}, "\x00")
 }
 
 // siblings are the calls to one peer under one parent that may go on: those

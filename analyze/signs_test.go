@@ -34,6 +34,31 @@ func TestUnmarkedSiblings(t *testing.T) {
 		{"where resends are counted, an uncounted one is another call", "a R 5 25" + http503 + "\nb R 35 55" + http200 + " a=http.request.resend_count=1\nc R 60 80" + http200, "2 3"},
 		{"copies side by side, one answered, one cancelled as it was", "a R 5 55" + get + "a=server.address=b a=error.type=*errors.errorString st=CANCELLED\nb R 35 55" + http200, "1 2"},
 		{"copies that are all answered are fan-out", "a R 5 55" + http200 + "\nb R 35 55" + http200, "2 2"},
+
+		{"each in a span of the caller's own", "attempt1 R 4 26 s=web\na attempt1 5 25" + http503 + "\nattempt2 R 34 56 s=web\nb attempt2 35 55" + http200, "1 2"},
+		{"in several, under one for all", "retry R 2 98 s=web\nattempt1 retry 4 26 s=web\nx1 attempt1 5 25 s=web\na x1 6 24" + http503 +
+			"\nattempt2 retry 34 56 s=web\nx2 attempt2 34 56 s=web\nb x2 35 55" + http200, "1 2"},
+		{"and counted", "attempt1 R 4 26 s=web\na attempt1 5 25" + http503 + "\nattempt2 R 34 56 s=web\nb attempt2 35 55" + http200 + " a=http.request.resend_count=1", "1 2"},
+		{"counted by the spans around", "attempt-1 R 4 26 s=web a=retry.attempt=1\na attempt-1 5 25" + http503 +
+			"\nattempt-2 R 34 56 s=web a=retry.attempt=2\nb attempt-2 35 55" + http200, "1 2"},
+		{"counted by the span around the second alone", "attempt1 R 4 26 s=web\na attempt1 5 25" + http503 +
+			"\nattempt2 R 34 56 s=web a=http.request.resend_count=1\nb attempt2 35 55" + http200, "1 2"},
+		{"in spans of other names", "load R 4 26 s=web\na load 5 25" + http503 + "\nstore R 34 56 s=web\nb store 35 55" + http200, "2 2"},
+		{"in spans of one name, after an answer", "attempt1 R 4 26 s=web\na attempt1 5 25" + http200 + "\nattempt2 R 34 56 s=web\nb attempt2 35 55" + http200, "2 2"},
+		{"where a span around holds two calls", "step1 R 4 26 s=web\na step1 5 15" + http503 + "\nc step1 16 25" + get + "a=server.address=c a=http.response.status_code=200" +
+			"\nstep2 R 34 56 s=web\nb step2 35 55" + http200, "3 3"},
+		{"another request in spans of one name", "step1 R 4 26 s=web\na step1 5 25" + http503 + " a=url.path=/1\nstep2 R 34 56 s=web\nb step2 35 55" + http200 + " a=url.path=/2", "2 2"},
+		{"copies, each in a span of the caller's own", "attempt1 R 4 56 s=web\na attempt1 5 55" + get + "a=server.address=b a=error.type=*errors.errorString st=CANCELLED" +
+			"\nattempt2 R 34 56 s=web\nb attempt2 35 55" + http200, "1 2"},
+
+		{"copies at two addresses of a service", "a R 5 55" + get + "a=server.address=b1 a=error.type=*errors.errorString st=CANCELLED\nB1 a 6 54 k=SERVER s=b" +
+			"\nb R 35 55" + get + "a=server.address=b2 a=http.response.status_code=200\nB2 b 36 54 k=SERVER s=b", "1 2"},
+		{"copies at two addresses of two services", "a R 5 55" + get + "a=server.address=b1 a=error.type=*errors.errorString st=CANCELLED\nB1 a 6 54 k=SERVER s=b" +
+			"\nb R 35 55" + get + "a=server.address=c1 a=http.response.status_code=200\nC1 b 36 54 k=SERVER s=c", "2 2"},
+		{"copies at two addresses, of one of which nothing tells the service", "a R 5 55" + get + "a=server.address=b1 a=error.type=*errors.errorString st=CANCELLED" +
+			"\nb R 35 55" + get + "a=server.address=b2 a=http.response.status_code=200\nB2 b 36 54 k=SERVER s=b", "2 2"},
+		{"parts of a service at two addresses, all answered", "a R 5 55" + get + "a=server.address=b1 a=http.response.status_code=200\nB1 a 6 54 k=SERVER s=b" +
+			"\nb R 35 55" + get + "a=server.address=b2 a=http.response.status_code=200\nB2 b 36 54 k=SERVER s=b", "2 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := Run(worked(t, "R - 0 7000 k=SERVER s=web\n"+test.calls), Options{}).Report
@@ -44,6 +69,43 @@ func TestUnmarkedSiblings(t *testing.T) {
 			want(t, "calls and attempts", fmt.Sprint(calls, " ", attempts), test.want)
 		})
 	}
+}
+
+// Each try has a span of the caller's own around it, and one for all. By hand, of 300:
+//
+//	own         [0, 12) before the first try, [270, 300) after the last   42
+//	retry       [12, 100) the first try                                   88
+//	retry-wait  [100, 152)                                                52
+//	read        [152, 270)                                               118
+//
+// Before, they were two calls, and the wait between them was own work.
+func TestTriesInSpansOfTheirOwn(t *testing.T) {
+	dump := worked(t, `
+R - 0 300 k=SERVER s=web
+retry R 10 290 s=web
+attempt1 retry 10 110 s=web
+a attempt1 12 100`+http503+`
+sleep attempt1 101 109 s=web
+attempt2 retry 150 280 s=web
+b attempt2 152 270`+http200+`
+parse attempt2 271 279 s=web
+`)
+	a := Run(dump, Options{Deadline: ms(250)})
+	want(t, "time", a.Report.Routes[0].Time, Time{Own: ms(42), Retry: ms(88), RetryWait: ms(52), Read: ms(118), Total: ms(300)})
+	d := a.Report.Dependencies[0]
+	want(t, "calls, attempts, on the path", []int{d.Calls, d.Attempts, d.OnPath}, []int{1, 2, 1})
+	want(t, "path time", d.Path, ms(258))
+	v := a.Views(dump.Traces[0])[0]
+	want(t, "call", []time.Duration{v.Calls[0].Start, *v.Calls[0].End}, []time.Duration{ms(12), ms(270)})
+	want(t, "rule", v.Calls[0].Tries[1].Rules.Join, "R3")
+	spent := map[Category]time.Duration{}
+	at := time.Duration(0)
+	for _, s := range v.Path {
+		want(t, "start of the next piece", s.Start, at)
+		spent[s.Category] += s.End - s.Start
+		at = s.End
+	}
+	want(t, "path by category", spent, map[Category]time.Duration{Own: ms(42), Retry: ms(88), RetryWait: ms(52), Read: ms(118)})
 }
 
 func TestConnecting(t *testing.T) {
@@ -789,4 +851,24 @@ func TestShownFlags(t *testing.T) {
 	a := Run(dump, Options{})
 	try := a.Views(dump.Traces[0])[0].Calls[0].Tries[0]
 	want(t, "outcome", fmt.Sprint(try.Outcome, try.Flags), fmt.Sprint(Failure, []string{"upstream-timeout"}))
+}
+
+// TestClockAhead: db's clock is 200 ms ahead, and two calls cannot prove it (spec 2: three edges). The first was answered at 405
+// and its callee, which took 398 ms of the 400, ends at 604: what ends so says nothing of when the
+// second, which was cut at 810, stopped. By the true clock it stopped 1 ms before. Before, it ran on for
+// 199 ms, was late, and was a false timeout.
+func TestClockAhead(t *testing.T) {
+	const trace = `
+R - 0 820 k=SERVER s=web h=A
+c R 5 405 k=CLIENT s=web h=A a=http.request.method=GET a=server.address=b a=http.response.status_code=200
+s c 206 604 k=SERVER s=db h=B
+d R 410 810 k=CLIENT s=web h=A a=http.request.method=GET a=server.address=b a=error.type=context.deadlineExceededError st=ERROR
+u d 611 1009 k=SERVER s=db h=B
+`
+	r := Run(worked(t, trace, trace, trace), Options{Deadline: ms(900)}).Report
+	want(t, "findings", len(r.Findings), 0)
+	want(t, "ran on", r.Dependencies[0].RanOn, 0)
+	for _, x := range r.Routes {
+		want(t, x.Service+": late", x.Late, 0)
+	}
 }

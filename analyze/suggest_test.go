@@ -244,6 +244,36 @@ dependencies:
 	}
 }
 
+// a begins after 5 ms and takes 30. b begins with it in 10 requests of 40, and 4 ms after its end in 30, at 39:
+// own work before b is then 39 - 30 = 9, and the median of 10 fives and 30 nines is 9, not 39. Side by side
+// the worst is max(5 + 60, 9 + 40) + 10 = 75, with 5 + 10 of own work; in sequence 5 + 60 + 4 + 40 + 10 = 119.
+func TestPlanOfMixedOrder(t *testing.T) {
+	var traces []string
+	for i := range 40 {
+		b, end := 39, 69
+		if i < 10 {
+			b, end = 5, 45
+		}
+		traces = append(traces, fmt.Sprintf(`
+R - 0 %d k=SERVER s=card a=http.request.method=GET a=http.route=/card
+a R 5 35 k=CLIENT s=card a=http.request.method=GET a=peer.service=a
+b R %d %d k=CLIENT s=card a=http.request.method=GET a=peer.service=b
+`, end, b, b+20))
+	}
+	plans, err := suggested(t, worked(t, traces...), `
+deadlines: [{service: card, deadline: 200ms, reserve: 10ms}]
+dependencies:
+- {callee: a, minimum: 30ms, ceiling: 60ms}
+- {callee: b, minimum: 20ms, ceiling: 40ms}
+`).Plans()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "plan", planText(plans[0]), "total 200ms reserve 15ms worst 75ms: a 60ms x1 b 40ms x1")
+	want(t, "start of b", plans[0].Calls[1].Start, ms(9))
+	want(t, "in sequence", plans[0].InSequence, new(ms(119)))
+}
+
 func TestPlanNeverExceedsTotal(t *testing.T) {
 	// Property: under the shared deadline no plan is above its total unless it is
 	// refused, and the longest path and the reserve sum to the worst case.

@@ -148,6 +148,9 @@ func (t *routeSum) add(r *request) {
 	}
 	if late {
 		t.Late++
+		if r.deadline.source == Inherited {
+			t.LateInherited++
+		}
 		const ten = int64(10 * time.Minute)
 		t.byTen[r.start-((r.start%ten)+ten)%ten]++
 		start := r.start

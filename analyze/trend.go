@@ -15,7 +15,14 @@ type Trend struct {
 	Schema       string     `json:"schema"`
 	SplitBy      string     `json:"split_by,omitempty"`
 	Nights       []Night    `json:"nights"`       // oldest first
+	NoNights     []NoNight  `json:"no_nights"`    // files that hold no span, in the order they were read
 	Dependencies []TrendRow `json:"dependencies"` // sorted by name
+}
+
+// A NoNight is a file that is no night.
+type NoNight struct {
+	File string `json:"file"`
+	Why  string `json:"why"` // what it holds instead of spans
 }
 
 // A Night is what one input was: of a night, or of any other stretch of time.
@@ -210,7 +217,7 @@ func NewTrend(nights []*NightTable, last int) *Trend {
 		return cmp.Or(cmp.Compare(a.began(), b.began()), cmp.Compare(a.File, b.File))
 	})
 	nights = nights[max(0, len(nights)-last):]
-	t := &Trend{Schema: TrendSchema, Nights: []Night{}, Dependencies: []TrendRow{}}
+	t := &Trend{Schema: TrendSchema, Nights: []Night{}, NoNights: []NoNight{}, Dependencies: []TrendRow{}}
 	names := map[dependency]bool{}
 	for _, n := range nights {
 		t.Nights = append(t.Nights, n.Night)

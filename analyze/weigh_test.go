@@ -182,3 +182,57 @@ func plansOf(t *testing.T, a *Analysis) []*Plan {
 	plans, _ := s.Plans()
 	return plans
 }
+
+// TestWeightedThresholds: a sampler that keeps what is slow keeps few of the calls that were not tried
+// again. Of the calls by hand, one in 40 of 10 fast ones and all of 2 slow ones recorded:
+//
+//	            recorded   stands for
+//	tried again 2 of 3     2 of 42       1.67, and 1.05 attempts a call: below 1.1
+//	hedged      2 of 3     2 of 42       0.67, and 0.048 copies a call: below 5 %
+//
+// Kept the other way around, 2 of 3 stand for 80 of 81, and both are beyond.
+func TestWeightedThresholds(t *testing.T) {
+	const one = `
+R - 0 30 k=SERVER s=web %s
+a R 0 20` + get + `a=peer.service=a a=http.response.status_code=200
+b R 0 20` + get + `a=peer.service=b a=http.response.status_code=200
+`
+	const several = `
+R - 0 90 k=SERVER s=web %s
+a R 0 20` + get + `a=peer.service=a a=http.response.status_code=503 st=ERROR
+c R 40 70` + get + `a=peer.service=a a=http.response.status_code=200 a=http.request.resend_count=1
+b R 0 80` + get + `a=peer.service=b a=error.type=*errors.errorString st=CANCELLED
+d R 40 80` + get + `a=peer.service=b a=http.response.status_code=200
+`
+	codes := func(list []stratum, recorded bool) (codes []FindingCode, each *float64) {
+		for _, f := range Run(sampledDump(t, list, recorded), Options{}).Report.Findings {
+			if f.Code == RetryAmplified || f.Code == HedgeLoad {
+				codes = append(codes, f.Code)
+			}
+			if f.Code == RetryAmplified {
+				each = f.Examples[0].Each
+			}
+		}
+		slices.Sort(codes)
+		return codes, each
+	}
+	for _, test := range []struct {
+		name string
+		list []stratum
+		want []FindingCode
+		each float64 // 0: none
+	}{
+		{"few tried again", []stratum{{one, 40}, {several, 1}, {several, 1}}, nil, 0},
+		{"most tried again", []stratum{{one, 1}, {several, 40}, {several, 40}}, []FindingCode{HedgeLoad, RetryAmplified}, 161. / 81},
+		{"all count alike", []stratum{{one, 2}, {several, 2}}, []FindingCode{HedgeLoad, RetryAmplified}, 0},
+	} {
+		got, each := codes(test.list, true)
+		want(t, test.name, got, test.want)
+		if all, _ := codes(test.list, false); !slices.Equal(got, all) {
+			t.Errorf("%s: %v of what was recorded, %v of all that was there", test.name, got, all)
+		}
+		if (each == nil) != (test.each == 0) || each != nil && math.Abs(*each-test.each) > 1e-9 {
+			t.Errorf("%s: %v attempts a call, want %v", test.name, each, test.each)
+		}
+	}
+}

@@ -52,7 +52,7 @@ func (t *traced) findAbandoned() (leftAt []time.Duration) {
 		leftAt[i], leftBy[i] = never, -1
 		s := &t.Spans[i]
 		p := s.Parent
-		if p < 0 || t.forest.bonds[i].async() {
+		if p < 0 || t.forest.bonds[i].async() || t.seen[i].part == entryPart && t.adrift(i) {
 			continue
 		}
 		leftAt[i], leftBy[i] = leftAt[p], leftBy[p]

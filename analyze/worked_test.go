@@ -311,6 +311,20 @@ s c 65 130 k=SERVER s=log
 	}
 }
 
+// web has 100 ms and ends after 120; db is called with 10 of them left and answers in 25, at 115: late
+// by 15 ms, though it took 25. The route says that the deadline was its caller's.
+func TestLateByInheritance(t *testing.T) {
+	const trace = `
+R - 0 120 k=SERVER s=web
+c R 90 116 k=CLIENT s=web
+s c 90 115 k=SERVER s=db
+`
+	for _, r := range Run(worked(t, trace, trace), Options{Deadline: ms(100)}).Report.Routes {
+		want(t, r.Service+": late, of those by an inherited deadline", []int{r.Late, r.LateInherited},
+			map[string][]int{"web": {2, 0}, "db": {2, 2}}[r.Service])
+	}
+}
+
 func TestDeadlineDoubt(t *testing.T) {
 	// One answered call between A and B: client 80, server 60 ms, so a leg is
 	// 10 ms. The header counts whole milliseconds.
@@ -689,6 +703,27 @@ b R 20 320 k=CLIENT s=web a=peer.service=b
 		case "a": // 200 - 10 - 300 < 0: does not fit before B either
 			want(t, "misfit", d.DoesNotFit, []string{"web R"})
 		}
+	}
+}
+
+// One route that does not fit takes no ceiling from the others. B always takes 60 ms, and 60 + 20 % = 72 is
+// rounded up to 75. R leaves it 200 - 10 (tail) = 190, or 75 - 10 = 65, and S 50 - 10 = 40: S does not fit.
+func TestCapOfAnotherRoute(t *testing.T) {
+	const r = "R - 0 70 k=SERVER s=web\nb R 0 60 k=CLIENT s=web a=peer.service=b\n"
+	const s = "S - 0 70 k=SERVER s=web\nb S 0 60 k=CLIENT s=web a=peer.service=b\n"
+	for _, test := range []struct {
+		rules   string
+		ceiling *time.Duration
+		capped  bool
+	}{
+		{"{service: web, route: R, deadline: 200ms}, {service: web, route: S, deadline: 50ms}", new(ms(75)), false},
+		{"{service: web, route: R, deadline: 75ms}, {service: web, route: S, deadline: 50ms}", new(ms(65)), true},
+		{"{service: web, route: S, deadline: 50ms}", nil, false},
+	} {
+		d := Run(worked(t, r, r, r, s, s, s), Options{Policy: policy(t, "deadlines: ["+test.rules+"]")}).Report.Dependencies[0]
+		want(t, test.rules+": misfit", d.DoesNotFit, []string{"web S"})
+		want(t, test.rules+": ceiling", d.Ceiling, test.ceiling)
+		want(t, test.rules+": capped", slices.Contains(d.Warnings, CappedByBudget), test.capped)
 	}
 }
 

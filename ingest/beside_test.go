@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -213,6 +214,34 @@ func TestSequence(t *testing.T) {
 	got := readText(t, "\x1e"+strings.Join(three, "\n\x1e")+"\n")
 	if d := diff(want.Traces, got.Traces); d != "" || len(got.Notes) > 0 {
 		t.Errorf("%s; notes %+v, want none", d, got.Notes)
+	}
+}
+
+// A file that begins within the spans of a resource, exactly at one of them or at the comma before it, has lost whose
+// they are: they are none, whatever the rest of the file holds. Spans that stand alone are read.
+func TestBeheaded(t *testing.T) {
+	const (
+		one   = `{"traceId":"00000000000000000000000000000001","spanId":"0000000000000001","startTimeUnixNano":"1","endTimeUnixNano":"2"}`
+		two   = `{"traceId":"00000000000000000000000000000001","spanId":"0000000000000002","startTimeUnixNano":"1","endTimeUnixNano":"2"}`
+		whole = `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"00000000000000000000000000000002","spanId":"0000000000000003","startTimeUnixNano":"1","endTimeUnixNano":"2"}]}]}]}` + "\n"
+	)
+	for text, want := range map[string]int64{
+		"," + one + "," + two + "]}]}]}\n" + whole:                    1,
+		one + "," + two + "]}]}]}\n" + whole:                          1,
+		two + "]}]}]}\n" + whole:                                      1,
+		",\n  " + one + ",\n  " + two + "\n  ]\n }\n]}\n]}\n" + whole: 1,
+		one + ",\n  " + two + "\n  ]\n }\n]}\n]}\n" + whole:           1,
+		"[" + one + "," + two + "]\n":                                 2,
+		one + ",\n" + two + "\n":                                      2,
+		one + "\n" + two + "\n":                                       2,
+	} {
+		got := readText(t, text)
+		if got.Spans != want {
+			t.Errorf("%q: %d spans, want %d", text, got.Spans, want)
+		}
+		if lost := slices.ContainsFunc(got.Notes, func(n Note) bool { return n.Code == Unreadable }); lost != (want == 1) {
+			t.Errorf("%q: notes %+v", text, got.Notes)
+		}
 	}
 }
 

@@ -1,5 +1,7 @@
 package ingest
 
+import "bytes"
+
 // bareSpan reads a span that stands alone. The JSON server of otel-cli writes
 // one a file, as Go marshals protobuf's struct: ids in base64, snake case, and a
 // level more in values (goValue). What picks spans out of OTLP has lists of them in
@@ -7,7 +9,7 @@ package ingest
 // attributes. Within a document that broke it would be a piece of that, whose resource is
 // lost.
 func (t *jsonText) bareSpan(o *object) {
-	if t.astray {
+	if t.astray = t.astray || t.beheaded(o); t.astray { // what follows it in its line is such a piece too
 		t.fail("a span without its resource")
 		t.oddly(t.offsetOf(o.start), oddText(t.offsetOf(o.start), "a span without its resource: the beginning of the file is missing, or broken"), saysForm)
 		return
@@ -23,6 +25,29 @@ func (t *jsonText) bareSpan(o *object) {
 			t.pos = end
 		}
 	})
+}
+
+// beheaded reports whether the object is the first of its file and in a list that has no beginning: the file was
+// cut off before it, or before the comma that leads to it. Where each stands on a line of its own,
+// commas behind them are a writer's.
+func (t *jsonText) beheaded(o *object) bool {
+	if t.base != 0 || t.lead > 0 || t.embedded {
+		return false
+	}
+	before := bytes.Trim(bytes.TrimPrefix(t.buf[:o.start], bom), " \t\r\n")
+	if len(before) > 0 {
+		return before[0] == ',' && len(bytes.Trim(before, ", \t\r\n")) == 0
+	}
+	after := bytes.TrimLeft(t.buf[o.end:], " \t\r\n")
+	if bytes.HasPrefix(after, []byte{']'}) {
+		return true
+	}
+	next, follows := bytes.CutPrefix(after, []byte{','})
+	if !follows {
+		return false
+	}
+	blank := len(next) - len(bytes.TrimLeft(next, " \t\r\n"))
+	return blank < len(next) && next[blank] == '{' && (blank == 0 || next[blank-1] != '\n')
 }
 
 // serviceAmong takes the service from the attributes of a span, an object or OTLP's list.

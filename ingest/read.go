@@ -215,6 +215,12 @@ func (r *reading) read() (refused string) {
 
 const empty = "empty"
 
+// A NoSpansError is the error of an input that can be read and holds no span. Its text says what was
+// found instead.
+type NoSpansError struct{ text string }
+
+func (e *NoSpansError) Error() string { return e.text }
+
 // judge notes lists that were cut off between their values. It turns files without spans into
 // notes, or into the error if there is no span at all.
 func (j *job) judge() error {
@@ -251,9 +257,9 @@ func (j *job) judge() error {
 	case len(j.inputs) == 0:
 		return errors.New("no input named")
 	case len(j.inputs) == 1:
-		return errors.New(first)
+		return &NoSpansError{first}
 	}
-	return fmt.Errorf("no spans in %d files; the first: %s", len(j.inputs), first)
+	return &NoSpansError{fmt.Sprintf("no spans in %d files; the first: %s", len(j.inputs), first)}
 }
 
 // send hands a unit to the workers, once there is room.

@@ -114,6 +114,9 @@ func told(f *analyze.Finding, e *analyze.Example) line {
 		return say("promised ", setting(e.Amount), " more than was left")
 	case analyze.RetryAmplified:
 		l := say(plural(d.Attempts, "attempt"), " for ", plural(d.Calls, "call"))
+		if d.Each != nil {
+			l = append(l, say(", ", number(*d.Each), " each, weighted")...)
+		}
 		if d.Bottom > 0 {
 			l = append(l, say(", ", count(d.Bottom), " at the bottom for one top request")...)
 		}

@@ -10,13 +10,15 @@ import (
 
 // A shortPlan is the short form of a plan. Times are milliseconds.
 type shortPlan struct {
-	Schema    string      `json:"schema"`
-	Service   string      `json:"service"`
-	Route     string      `json:"route"`
-	Total     float64     `json:"total_ms"`
-	Reserve   float64     `json:"reserve_ms"`
-	WorstCase float64     `json:"worst_case_ms"`
-	Calls     []shortCall `json:"calls"`
+	Schema    string  `json:"schema"`
+	Service   string  `json:"service"`
+	Route     string  `json:"route"`
+	Total     float64 `json:"total_ms"`
+	Reserve   float64 `json:"reserve_ms"`
+	WorstCase float64 `json:"worst_case_ms"`
+	// InSequence is as Plan.InSequence.
+	InSequence *float64    `json:"worst_case_in_sequence_ms,omitempty"`
+	Calls      []shortCall `json:"calls"`
 }
 
 type shortCall struct {
@@ -32,7 +34,11 @@ func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisec
 func PlanJSON(w io.Writer, plans []*analyze.Plan) error {
 	var b bytes.Buffer
 	for _, p := range plans {
-		short := shortPlan{analyze.PlanSchema, p.Route.Service, p.Route.Route, millis(p.Total), millis(p.Reserve), millis(p.WorstCase), []shortCall{}}
+		short := shortPlan{analyze.PlanSchema, p.Route.Service, p.Route.Route, millis(p.Total), millis(p.Reserve), millis(p.WorstCase), nil, []shortCall{}}
+		if p.InSequence != nil {
+			worst := millis(*p.InSequence)
+			short.InSequence = &worst
+		}
 		for i := range p.Calls {
 			c := &p.Calls[i]
 			short.Calls = append(short.Calls, shortCall{c.Name, millis(c.Budget), c.MaxAttempts, c.Dependency.Required})
@@ -109,6 +115,9 @@ func planDivided(d *document, p *analyze.Plan) {
 		path = append(path, named(p.Calls[c].Name))
 	}
 	d.say(append([]any{"longest path: calls ", setting(sum), " + reserve ", setting(p.Reserve), " = ", setting(p.WorstCase), " of ", setting(p.Total), ": "}, path...)...)
+	if p.InSequence != nil {
+		d.say("some calls are now in sequence and now side by side: they are side by side here; in sequence the worst case is ", setting(*p.InSequence))
+	}
 }
 
 // planRetries is the third part.

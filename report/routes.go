@@ -34,6 +34,10 @@ func routesSection(d *document, r *analyze.Report, o Options) {
 		if r.WithDeadline > 0 {
 			late = cell{line: say(count(r.Late))}
 		}
+		if r.LateInherited > 0 {
+			late.under = count(r.LateInherited) + " inherited"
+			late.notes = append(late.notes, t.foot("inherited: late by the deadline of who called, of which little or nothing may have been left when the request began"))
+		}
 		if r.LateShare != nil {
 			lateShare = percent(*r.LateShare)
 			between := orUnknown(r.LateShareLow, percent) + " … " + orUnknown(r.LateShareHigh, percent)
@@ -41,7 +45,7 @@ func routesSection(d *document, r *analyze.Report, o Options) {
 				lateUnder = between
 			}
 			if r.WithDeadline < r.Requests {
-				late.notes = []int{t.foot("only some requests of this route have a deadline; the share is of those, failed ones left out")}
+				late.notes = append(late.notes, t.foot("only some requests of this route have a deadline; the share is of those, failed ones left out"))
 			}
 		}
 		cells := []cell{{line: say(count(r.Requests))}, late, {line: say(lateShare), under: lateUnder}, {line: say(count(r.Partial))}, {line: say(count(r.Failed))}}

@@ -65,7 +65,7 @@ func sample() *analyze.Report {
 				Time:     analyze.Time{Own: 40 * time.Second, Read: 238 * time.Second, Retry: 2 * time.Second, Total: 280 * time.Second},
 				Warnings: []analyze.Warning{analyze.ConnectInRead, analyze.FewP999}},
 			{Service: "checkout", Route: "POST /api/v1/orders/{order}/items", Requests: 440, WithDeadline: 400, DeadlineSources: map[analyze.Source]int{analyze.Recorded: 390, analyze.Inherited: 9, "inferred": 1},
-				Complete: 440, Late: 1, LateShare: new(float64(1) / 400),
+				Complete: 440, Late: 1, LateInherited: 1, LateShare: new(float64(1) / 400),
 				Latency:  analyze.Latency{N: 440, EffectiveN: new(float64(440)), P50: known(410*time.Microsecond, 0, 0), P95: known(1230*ms, 0, 0), P99: bounded(2*time.Second, 3*time.Second), P999: bounded(3*time.Second, 0)},
 				Time:     analyze.Time{Own: 9 * time.Second, Connect: 1 * time.Second, Read: 30 * time.Second, Messaging: 5 * ms, Total: 40*time.Second + 5*ms},
 				Warnings: []analyze.Warning{analyze.FewP999, analyze.CutsHidePoint, analyze.TailUnknown}},

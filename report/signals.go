@@ -12,10 +12,10 @@ import (
 // how siblings lie in time (spec 3.2), or what calls that look alike were answered by.
 var inferred = []analyze.SignalRow{
 	{ID: "R3", Block: "attempts of one call: inferred from siblings", Source: "nothing marks them: inference",
-		When: "the same parent, name and peer as an attempt before it, which failed in a way that clients try again and ended at most 5 s before it",
+		When: "the same parent, name and peer as an attempt before it, which failed in a way that clients try again and ended at most 5 s before it; where each has spans of the caller's own around it, those have the same parent and name but for a number",
 		Says: "the next attempt of that call"},
 	{ID: "H5", Block: "attempts of one call: inferred from siblings", Source: "nothing marks them: inference",
-		When: "the same parent, name and peer as another attempt that it overlaps; one of them was answered, and the other was cancelled as it was",
+		When: "the same parent, name and peer as another attempt that it overlaps, or another address of the service; one of them was answered, and the other was cancelled as it was",
 		Says: "copies of one hedged call"},
 	{ID: "P2a", Block: "callee: inferred from calls that look alike", Source: "the callee left no span: inference",
 		When: "the same peer name, RPC service or address as calls of this caller that were all answered by one service",

@@ -58,6 +58,9 @@ func buildTrend(t *analyze.Trend, o Options) *document {
 		nights.rows = append(nights.rows, row{label: say(path(n.File)), cells: []cell{{line: say(began)}, {line: say(count(n.Spans))},
 			{line: say(count(n.Requests))}, {line: say(count(len(n.Notes)))}}})
 	}
+	for _, f := range t.NoNights {
+		d.prose("no night: ", path(f.File), ": ", f.Why)
+	}
 	driftSection(d, t, o)
 	for i, f := range analyze.Figures {
 		figureSection(d, t, i, f, o)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,8 @@ and attempts per request, each with a line of one character a night.
 
 PATH is a folder, a file or a pattern. Each file is a night, or another stretch of
 time: a summary that overrun analyze --save wrote, or a dump. They are sorted by
-when they began, and the last of them are shown.
+when they began, and the last of them are shown. A file without spans is none: the report
+names it. A summary that is damaged ends the run.
 
 A drift is flagged where the 95 %% interval of the last night lies wholly above or
 below those of more than half of the nights before, of which it takes two. What a
@@ -68,20 +70,31 @@ func runTrend(ctx context.Context, a *app, f *trendFlags, paths []string) error 
 		return err
 	}
 	var nights []*analyze.NightTable
+	others := []analyze.NoNight{}
 	for _, file := range files {
 		if a.writing(file) {
 			continue
 		}
 		night, err := a.night(ctx, f, policy, file)
+		var none *ingest.NoSpansError
+		if errors.As(err, &none) {
+			others = append(others, analyze.NoNight{File: file, Why: strings.TrimPrefix(none.Error(), file+": ")})
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		nights = append(nights, night)
 	}
-	if len(nights) == 0 {
+	switch {
+	case len(nights) > 0:
+	case len(others) > 0:
+		return fmt.Errorf("no night is there; %s: %s", others[0].File, others[0].Why)
+	default:
 		return errors.New("no night is there")
 	}
 	trend := analyze.NewTrend(nights, f.nights)
+	trend.NoNights = others
 	look := out.look(&f.sourceFlags)
 	switch f.format {
 	case "text":
