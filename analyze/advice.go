@@ -337,5 +337,5 @@ func (h *HedgePlan) rescues() int {
 	if h.Rescued == nil {
 		return 0
 	}
-	return int(*h.Rescued * float64(h.Requests))
+	return int(rounded(*h.Rescued * float64(h.Requests)))
 }
