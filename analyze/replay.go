@@ -133,7 +133,7 @@ func (a *Analysis) checkReplay(o *ReplayOptions) error {
 	for _, d := range a.deps {
 		var plan depPlan
 		if plan.factor = 1; !plan.changed(d.name, o.Changes) {
-			return fmt.Errorf("--slower and --faster: calls to %q would take %.3g times as long: at most %dx, and at least 1/%[3]d of the time, all together", join(d.name.callee, d.name.operation), plan.factor, MaxFactor)
+			return fmt.Errorf("--slower and --faster: calls to %q would take %g times as long: at most %dx, and at least 1/%[3]d of the time, all together", join(d.name.callee, d.name.operation), plan.factor, MaxFactor)
 		}
 	}
 	if s := o.Sweep; s != nil && !known(func(d *depTable) bool { return d.name.matches(s.Name) }) {

@@ -99,6 +99,9 @@ func (a *app) replayCommand() *cobra.Command {
 }
 
 func runReplay(ctx context.Context, a *app, f *replayFlags, paths []string) error {
+	if err := apart(paths, f.policy, f.output); err != nil {
+		return err
+	}
 	policy, out, in, err := a.load(ctx, &f.sourceFlags, paths)
 	if err != nil {
 		return err
