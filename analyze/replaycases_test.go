@@ -943,6 +943,22 @@ c R %.0[2]f %.0[1]f k=CLIENT s=web a=http.request.method=GET a=peer.service=c
 	}
 }
 
+// TestSumsOfVeryLong: sums of times that are too long are the longest, and never negative. Three
+// requests take two centuries each, nearly all of which a call holds; means are of all.
+func TestSumsOfVeryLong(t *testing.T) {
+	const century = 100 * 365 * 24 * float64(time.Hour/time.Millisecond)
+	shape := fmt.Sprintf(`
+R - 0 %.0f k=SERVER s=web
+a R 0 %.0f k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=200
+`, 2*century, 2*century-1000)
+	r := Run(worked(t, shape, shape, shape), Options{}).Report
+	route, d := &r.Routes[0], depTo(t, &r, "b")
+	want(t, "sums", []time.Duration{route.Time.Own, route.Time.Read, route.Time.Total, d.Path}, []time.Duration{ms(3000), longest, longest, longest})
+	if mean := route.MeanTime; mean == nil || math.Abs(float64(mean.Total)/float64(ms(2*century))-1) > 1e-12 {
+		t.Errorf("mean %v, want two centuries", mean)
+	}
+}
+
 // TestReplayFactors: changes are bounded together, as they are one by one.
 func TestReplayFactors(t *testing.T) {
 	a := Run(worked(t, chainShape(10, 20, 30)), Options{})
