@@ -92,38 +92,49 @@ type LateCalls struct {
 
 // learnLate adds a late request to what held it: its calls, or its own work.
 func (a *Analysis) learnLate(r *request, overrun time.Duration, remedies []remedy) {
-	longest, path := int32(-1), time.Duration(0)
+	// What calls to each dependency add up to, in the order of the first of them.
+	type part struct {
+		dep                int32
+		held, atP50, above time.Duration // on the path; of that, beyond the p50 of each, and beyond the ceiling
+	}
+	var parts []part
+	of := map[int32]int{}
 	for k := range r.calls {
 		c := &r.calls[k]
-		if c.path == 0 || slices.ContainsFunc(r.calls[:k], func(b call) bool { return b.dep == c.dep && b.path > 0 }) {
+		if c.path == 0 {
 			continue
 		}
-		d := a.deps[c.dep]
-		held, atP50, beyond := time.Duration(0), time.Duration(0), time.Duration(0)
-		for j := k; j < len(r.calls); j++ {
-			b := &r.calls[j]
-			if b.dep != c.dep || b.path == 0 {
-				continue
-			}
-			held += b.path
-			if d.minimum != nil {
-				atP50 += max(b.path-*d.minimum, 0)
-			}
-			if d.ceiling != nil {
-				beyond += max(b.path-*d.ceiling, 0)
-			}
+		at, known := of[c.dep]
+		if !known {
+			at = len(parts)
+			of[c.dep], parts = at, append(parts, part{dep: c.dep})
 		}
-		if atP50 >= overrun {
-			d.late.AtP50++
+		d, p := a.deps[c.dep], &parts[at]
+		p.held += c.path
+		if d.minimum != nil {
+			p.atP50 += max(c.path-*d.minimum, 0)
 		}
-		if beyond >= overrun {
-			d.late.AtCeiling++
+		if d.ceiling != nil {
+			p.above += max(c.path-*d.ceiling, 0)
 		}
-		if slices.ContainsFunc(remedies, func(s remedy) bool { return s.dep == c.dep }) {
-			d.late.AtP50Low++
+	}
+	longest, path := int32(-1), time.Duration(0)
+	for i := range parts {
+		p := &parts[i]
+		late := &a.deps[p.dep].late
+		if p.atP50 >= overrun {
+			late.AtP50++
 		}
-		if held > path {
-			longest, path = c.dep, held
+		if p.above >= overrun {
+			late.AtCeiling++
+		}
+		if p.held > path {
+			longest, path = p.dep, p.held
+		}
+	}
+	for _, s := range remedies {
+		if _, known := of[s.dep]; known {
+			a.deps[s.dep].late.AtP50Low++
 		}
 	}
 	switch {
@@ -154,6 +165,7 @@ func advise(r *Report) []Advice {
 			list = append(list, a)
 		}
 	}
+	asked := map[mistake]int{} // index in list
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Count == 0 {
@@ -163,11 +175,15 @@ func advise(r *Report) []Advice {
 		if !ok {
 			continue
 		}
-		if i := slices.IndexFunc(list, a.asks); i >= 0 {
-			list[i].join(&a)
-		} else {
-			list = append(list, a)
+		what, joins := a.asksFor()
+		if at, known := asked[what]; joins && known {
+			list[at].join(&a)
+			continue
 		}
+		if joins {
+			asked[what] = len(list)
+		}
+		list = append(list, a)
 	}
 	slices.SortStableFunc(list, func(x, y Advice) int {
 		return cmp.Or(cmp.Compare(y.Requests, x.Requests), cmp.Compare(x.Do, y.Do), cmp.Compare(x.Service, y.Service),
@@ -176,11 +192,22 @@ func advise(r *Report) []Advice {
 	return list[:min(len(list), MaxAdvice)]
 }
 
-// asks reports whether another advice asks for the same thing: calls past the deadline, and
-// those below the minimum, are findings of two codes and one mistake. Retries are another.
-func (a *Advice) asks(b Advice) bool {
-	return a.Do == b.Do && a.OfRetries() == b.OfRetries() && a.Do == SkipCalls && a.Service == b.Service && a.Route == b.Route &&
-		a.Callee == b.Callee && a.Operation == b.Operation && bySplit(a.Split, b.Split) == 0
+// A mistake is what advice asks to put right.
+type mistake struct {
+	ofRetries bool
+	route     routeKey
+	to        dependency
+	unsplit   bool
+}
+
+// asksFor says what an advice asks for if others can ask for the same: calls past the deadline,
+// and those below the minimum, are findings of two codes and one mistake. Retries are another.
+func (a *Advice) asksFor() (m mistake, joins bool) {
+	m = mistake{a.OfRetries(), routeKey{service: a.Service, route: a.Route}, dependency{callee: a.Callee, operation: a.Operation}, a.Split == nil}
+	if a.Split != nil {
+		m.route.split = *a.Split
+	}
+	return m, a.Do == SkipCalls
 }
 
 // OfRetries reports whether it is about attempts after the first.
@@ -337,5 +364,5 @@ func (h *HedgePlan) rescues() int {
 	if h.Rescued == nil {
 		return 0
 	}
-	return int(*h.Rescued * float64(h.Requests))
+	return int(rounded(*h.Rescued * float64(h.Requests)))
 }

@@ -198,10 +198,10 @@ func (t *Time) of(c Category) *time.Duration {
 	return &t.Unknown
 }
 
-// plus adds two sums.
+// plus adds two sums, each of which is the longest time at most.
 func (t Time) plus(u Time) Time {
-	return Time{t.Own + u.Own, t.Connect + u.Connect, t.Read + u.Read, t.Retry + u.Retry, t.RetryWait + u.RetryWait,
-		t.Hedge + u.Hedge, t.Messaging + u.Messaging, t.Unknown + u.Unknown, t.Total + u.Total}
+	return Time{plus(t.Own, u.Own), plus(t.Connect, u.Connect), plus(t.Read, u.Read), plus(t.Retry, u.Retry), plus(t.RetryWait, u.RetryWait),
+		plus(t.Hedge, u.Hedge), plus(t.Messaging, u.Messaging), plus(t.Unknown, u.Unknown), plus(t.Total, u.Total)}
 }
 
 // split says what the call spent [from, to) on, in order; the pieces tile it.

@@ -37,7 +37,8 @@ func (c *crowd[K]) add(key K) {
 	}
 }
 
-// most is the key with the highest count, the lowest of several.
+// most is the key with the highest count, the lowest of several; n is 0 where none is left: all
+// keys may have gone, since more than mostKeys were told apart.
 func (c *crowd[K]) most(order func(a, b K) int) (key K, n int) {
 	for _, k := range slices.SortedFunc(maps.Keys(c.count), order) {
 		if c.count[k] > n {
@@ -150,7 +151,7 @@ func (s *slowTable) clusters(instances map[string]*instanceTable) (list []Cluste
 				list = append(list, Cluster{quantile, of, name, all, float64(n) / float64(all)})
 			}
 		}
-		if minute, n := s.minute[i].most(cmp.Compare[int64]); !s.long {
+		if minute, n := s.minute[i].most(cmp.Compare[int64]); n > 0 && !s.long {
 			add("minute", time.Unix(minute*60, 0).UTC().Format(time.RFC3339), n, s.minutes[minute].answers.n)
 		}
 		trace, n := s.trace[i].most(func(a, b ingest.TraceID) int { return bytes.Compare(a[:], b[:]) })

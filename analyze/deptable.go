@@ -88,7 +88,7 @@ func (d *depTable) learn(r *request, k int) {
 		d.held.add(r.weight, int64(c.path))
 		if c.path > 0 {
 			d.onPath++
-			d.path += c.path
+			d.path = plus(d.path, c.path)
 		}
 	}
 	if c.hint != "" {

@@ -159,7 +159,7 @@ func (l *loads) add(request, trace int64, w weight, x int64) {
 		l.close()
 		l.open, l.trace, l.weighing = request, trace, w
 	}
-	l.x += x
+	l.x = int64(plus(time.Duration(l.x), time.Duration(x)))
 }
 
 func (l *loads) close() {

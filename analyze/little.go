@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 )
@@ -25,8 +26,8 @@ type TimeoutAnswer struct {
 	Arrivals float64 `json:"arrivals_per_s"`
 	Per100   bool    `json:"per_100_requests"`
 	// How long a worker is bound by one call in the mean, and how many are bound at
-	// Arrivals. All is where the dependency answers no more: every attempt and every
-	// wait at its longest.
+	// Arrivals. All is where the dependency answers no more, of several the one that binds
+	// them longest: every attempt and every wait at its longest.
 	BoundNow    time.Duration `json:"bound_now_ns"`
 	BoundThen   time.Duration `json:"bound_then_ns"` // at the worst
 	BoundAll    time.Duration `json:"bound_all_ns"`
@@ -42,7 +43,7 @@ type timeoutTally struct {
 	minutes  map[int64]float64 // weighted calls, by when their requests started
 	requests int               // with such a call
 	unknown  bool              // some weight is not known
-	attempts int               // of one call, the most that were recorded, hedges apart
+	attempts map[int32]int     // by dependency: of one call, the most that were recorded, hedges apart
 	saved    [2]int
 	again    [2]int
 	lost     [2]int
@@ -66,7 +67,7 @@ func (t *timeoutTally) learn(r *replayer, q *request) {
 				attempts++
 			}
 		}
-		t.attempts = max(t.attempts, attempts)
+		t.attempts[c.dep] = max(t.attempts[c.dep], attempts)
 	}
 	if n == 0 {
 		return
@@ -106,10 +107,9 @@ func (t *timeoutTally) answer(r *replayer) *TimeoutAnswer {
 	if t.change == nil {
 		return nil
 	}
-	a := &TimeoutAnswer{Name: t.change.Name, Timeout: t.change.Timeout, Attempts: max(1, t.attempts), Per100: t.unknown,
+	a := &TimeoutAnswer{Name: t.change.Name, Timeout: t.change.Timeout, Per100: t.unknown,
 		Saved: bootstrapSpan(t.requests, t.saved), LateAgain: bootstrapSpan(t.requests, t.again), Lost: bootstrapSpan(t.requests, t.lost)}
 	var before, after depTally
-	waits := 0.0 // between attempts, at their longest
 	for i, d := range r.a.deps {
 		if !d.name.matches(t.change.Name) {
 			continue
@@ -120,10 +120,13 @@ func (t *timeoutTally) answer(r *replayer) *TimeoutAnswer {
 		if plan.now > 0 && (a.Now == nil || plan.now > *a.Now) {
 			a.Now = &plan.now
 		}
+		attempts, waits := max(1, t.attempts[int32(i)]), 0.0 // between attempts, at their longest
 		if plan.attempts > 0 {
-			a.Attempts = plan.attempts
-			waits = float64(plan.base) * (math.Exp2(float64(plan.attempts-1)) - 1)
+			attempts = plan.attempts
+			waits = float64(plan.base) * (math.Exp2(float64(attempts-1)) - 1)
 		}
+		a.Attempts = max(a.Attempts, attempts)
+		a.BoundAll = max(a.BoundAll, lasting(float64(attempts)*float64(t.change.Timeout)+waits))
 	}
 	a.Calls = before.calls
 	for _, n := range t.minutes {
@@ -134,7 +137,6 @@ func (t *timeoutTally) answer(r *replayer) *TimeoutAnswer {
 		a.Arrivals = 100 * float64(before.calls) / float64(t.requests)
 	}
 	a.BoundNow, a.BoundThen = before.mean(), after.mean()
-	a.BoundAll = time.Duration(a.Attempts)*t.change.Timeout + time.Duration(waits)
 	bound := func(d time.Duration) float64 { return a.Arrivals * d.Seconds() }
 	a.WorkersNow, a.WorkersThen, a.WorkersAll = bound(a.BoundNow), bound(a.BoundThen), bound(a.BoundAll)
 	return a
@@ -144,5 +146,6 @@ func (d depTally) mean() time.Duration {
 	if d.calls == 0 {
 		return 0
 	}
-	return d.took / time.Duration(d.calls)
+	mean, _ := bits.Div64(d.took.high, d.took.low, uint64(d.calls)) // which no call exceeds
+	return time.Duration(mean)
 }

@@ -100,7 +100,7 @@ func (p *player) play(g *record, sc *scenario, w world) played {
 	out.end = p.table.median
 	for i := range p.fates {
 		if !g.pieces[i].aside {
-			out.end = max(out.end, p.fates[i].end+p.table.median)
+			out.end = max(out.end, plus(p.fates[i].end, p.table.median))
 		}
 	}
 	return out
@@ -119,7 +119,7 @@ func (p *player) pass(g *record, free bool) played {
 	}
 	for i := range g.pieces {
 		piece := &g.pieces[i]
-		start := reached.latest(i) + piece.gap
+		start := plus(reached.latest(i), piece.gap)
 		if cause >= 0 && piece.after {
 			p.fates[i] = fate{start: start, end: start, outcome: piece.outcome, attempts: piece.attempts(), made: true}
 			p.ends[i] = start
@@ -138,7 +138,7 @@ func (p *player) pass(g *record, free bool) played {
 		}
 		for i := range g.pieces {
 			if piece := &g.pieces[i]; piece.after {
-				p.ends[i] = max(p.fates[i].start, by.end+piece.end()-g.pieces[cause].end())
+				p.ends[i] = max(p.fates[i].start, plus(by.end, piece.end()-g.pieces[cause].end()))
 				p.fates[i].end = p.ends[i]
 			}
 		}
@@ -164,7 +164,7 @@ func (p *player) pass(g *record, free bool) played {
 		out.failedAt = never
 	}
 	if out.failedAt != never {
-		out.end, out.ended = out.failedAt+tail, Failed
+		out.end, out.ended = plus(out.failedAt, tail), Failed
 		out.timedOut = out.timedOut && g.limited && out.end >= g.budget-time.Millisecond
 		for i := range p.fates {
 			f := &p.fates[i]
@@ -177,7 +177,7 @@ func (p *player) pass(g *record, free bool) played {
 		out.drawn, out.ranged = p.drawn, p.open
 		return out
 	}
-	out.end = reached.latest(len(g.pieces)) + g.gap
+	out.end = plus(reached.latest(len(g.pieces)), g.gap)
 	out.drawn, out.ranged = p.drawn, p.open
 	switch {
 	case stays:
@@ -244,7 +244,7 @@ func (p *player) call(c *piece, start time.Duration) fate {
 	case plan.without:
 		return fate{start: start, end: start, gone: true}
 	case c.aside, c.message, c.outcome == Skipped, c.outcome == Unfinished:
-		f := fate{start: start, end: start + plan.scaled(c.length), outcome: c.outcome, attempts: c.attempts(), made: true}
+		f := fate{start: start, end: plus(start, plan.scaled(c.length)), outcome: c.outcome, attempts: c.attempts(), made: true}
 		return f
 	case plan.hedge > 0:
 		return p.hedged(c, plan, start)
@@ -268,7 +268,7 @@ func (p *player) call(c *piece, start time.Duration) fate {
 		timeout = max(0, timeout-lead)
 	}
 	a := p.attempt(c, plan, last, timeout, 0)
-	return fate{start: start, end: start + lead + a.length, outcome: a.outcome, attempts: c.attempts(), made: true}
+	return fate{start: start, end: plus(plus(start, lead), a.length), outcome: a.outcome, attempts: c.attempts(), made: true}
 }
 
 // changes reports whether calls may end otherwise than they did.
@@ -281,7 +281,27 @@ func (d *depPlan) scaled(t time.Duration) time.Duration {
 	if d.factor == 1 {
 		return t
 	}
-	return time.Duration(math.Round(float64(t) * d.factor))
+	return lasting(float64(t) * d.factor)
+}
+
+// longest is the longest time that is told from never.
+const longest = never - 1
+
+// lasting is a time in whole nanoseconds; what is longer than the longest is the longest.
+func lasting(ns float64) time.Duration {
+	if ns >= float64(longest) {
+		return longest
+	}
+	return time.Duration(math.Round(ns))
+}
+
+// plus adds a length to a time. What would be later than the longest is the longest: clocks
+// that are wrong by decades make such times, and many times as long makes them longer.
+func plus(at, length time.Duration) time.Duration {
+	if at > 0 && length > longest-at {
+		return longest
+	}
+	return at + length
 }
 
 // timeout is how long a call that starts at a time may take; never: no end to
@@ -291,10 +311,10 @@ func (d *depPlan) scaled(t time.Duration) time.Duration {
 func (p *player) timeout(c *piece, plan *depPlan, t tried, start, lead time.Duration) (timeout time.Duration, skip bool) {
 	timeout = never
 	if plan.ceiling > 0 {
-		timeout = lead + plan.ceiling
+		timeout = plus(lead, plan.ceiling)
 	}
 	if plan.shared && p.g.limited {
-		timeout = min(timeout, p.g.budget-start-c.reserve)
+		timeout = min(timeout, p.g.budget-min(plus(start, c.reserve), longest/2))
 		if timeout < plan.minimum || timeout <= 0 {
 			return 0, true
 		}
@@ -304,9 +324,9 @@ func (p *player) timeout(c *piece, plan *depPlan, t tried, start, lead time.Dura
 	}
 	switch {
 	case t.outcome.Cut() || c.outcome == CancelledRace:
-		timeout = lead + t.length
+		timeout = plus(lead, t.length)
 	case plan.now > 0 && plan.changes():
-		timeout = lead + max(plan.now, t.length)
+		timeout = plus(lead, max(plan.now, t.length))
 	}
 	return timeout, false
 }
@@ -385,7 +405,7 @@ func (p *player) repeated(c *piece, plan *depPlan, start time.Duration) fate {
 	answer := never
 	try := func(n int, at, timeout time.Duration) (end time.Duration) {
 		a := p.attempt(c, plan, c.tries[n], timeout, n)
-		end = at + a.length
+		end = plus(at, a.length)
 		switch {
 		case a.outcome.Answered() && end < answer:
 			answer, f.end, f.outcome = end, end, a.outcome
@@ -399,12 +419,12 @@ func (p *player) repeated(c *piece, plan *depPlan, start time.Duration) fate {
 	var reached, before time.Duration // latest end of all so far, as made and as recorded
 	for n := range c.tries {
 		t := &c.tries[n]
-		at := start + t.start
+		at := plus(start, t.start)
 		switch {
 		case n > 0 && t.hedge:
-			at = all[n-1].at + t.start - c.tries[n-1].start
+			at = plus(all[n-1].at, t.start-c.tries[n-1].start)
 		case n > 0:
-			at = reached + t.start - before
+			at = plus(reached, t.start-before)
 		}
 		if answer <= at {
 			break
@@ -421,7 +441,7 @@ func (p *player) repeated(c *piece, plan *depPlan, start time.Duration) fate {
 		}
 	}
 	for n, m := range all {
-		if t := &c.tries[n]; t.outcome == CancelledRace && m.at < answer && m.at+min(plan.scaled(t.length), m.timeout) < answer {
+		if t := &c.tries[n]; t.outcome == CancelledRace && m.at < answer && plus(m.at, min(plan.scaled(t.length), m.timeout)) < answer {
 			try(n, m.at, m.timeout)
 		}
 	}
@@ -430,7 +450,7 @@ func (p *player) repeated(c *piece, plan *depPlan, start time.Duration) fate {
 			f.attempts++
 		}
 	}
-	f.end += c.length - c.decided() // what a span around the attempts took besides
+	f.end = plus(f.end, c.length-c.decided()) // what a span around the attempts took besides
 	return f
 }
 
@@ -476,7 +496,7 @@ func (p *player) retried(c *piece, plan *depPlan, start time.Duration) fate {
 	a := p.attempt(c, plan, c.first(), timeout, 0)
 	for at := start; ; {
 		f.attempts++
-		f.end, f.outcome = at+a.length, a.outcome
+		f.end, f.outcome = plus(at, a.length), a.outcome
 		if !a.outcome.fails() || f.attempts >= plan.attempts || !plan.retries(&a) {
 			return f
 		}
@@ -485,7 +505,7 @@ func (p *player) retried(c *piece, plan *depPlan, start time.Duration) fate {
 			u = chance(p.seed, p.g.key, c.span, drawWait, f.attempts)
 			p.drawn = true
 		}
-		at = f.end + time.Duration(u*float64(plan.base)*math.Exp2(float64(f.attempts-1)))
+		at = plus(f.end, lasting(math.Floor(u*float64(plan.base)*math.Exp2(float64(f.attempts-1)))))
 		if timeout, skip = p.timeout(c, plan, a, at, 0); skip {
 			return f
 		}
@@ -519,17 +539,18 @@ func (p *player) hedged(c *piece, plan *depPlan, start time.Duration) fate {
 		return fate{start: start, end: start, outcome: Skipped, left: true}
 	}
 	a := p.attempt(c, plan, c.first(), timeout, 0)
-	f := fate{start: start, end: start + a.length, outcome: a.outcome, attempts: 1, made: true}
+	f := fate{start: start, end: plus(start, a.length), outcome: a.outcome, attempts: 1, made: true}
 	if a.length <= plan.hedge {
 		return f
 	}
-	timeout, skip = p.timeout(c, plan, c.first(), start+plan.hedge, 0)
+	sent := plus(start, plan.hedge)
+	timeout, skip = p.timeout(c, plan, c.first(), sent, 0)
 	if skip {
 		return f
 	}
 	f.attempts = 2
-	b := p.again(c, plan, a, start+plan.hedge, timeout, 1, true)
-	end := start + plan.hedge + b.length
+	b := p.again(c, plan, a, sent, timeout, 1, true)
+	end := plus(sent, b.length)
 	switch {
 	case b.outcome.fails() && a.outcome.fails():
 		if end > f.end {

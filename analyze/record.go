@@ -191,7 +191,9 @@ func (b *bitset) union(c *bitset) {
 // order in which none comes before what it waits for. A predecessor of a
 // predecessor is left out where it can never be the later of the two.
 func (g *record) link(o *order, eps time.Duration) {
-	slices.SortStableFunc(g.pieces, func(x, y piece) int { return cmp.Compare(2*x.start+x.length, 2*y.start+y.length) })
+	slices.SortStableFunc(g.pieces, func(x, y piece) int { // by the middle, of which twice may be too much
+		return cmp.Or(cmp.Compare(x.start+x.length/2, y.start+y.length/2), cmp.Compare(x.length%2, y.length%2))
+	})
 	hidden := make([]bitset, len(g.pieces)) // by piece: those that end no later than it, whatever changes
 	for j := range g.pieces {
 		d := &g.pieces[j]

@@ -12,15 +12,15 @@ import (
 type ReplayOptions struct {
 	Seed    uint64 // of all draws; the result depends on it and on the data alone
 	Order   Arrangement
-	Changes []Change
-	Sweep   *Sweep // nil: none
+	Changes []Change // of several timeouts, the last is answered
+	Sweep   *Sweep   // nil: none
 }
 
 // A Change is a what-if about the dependencies that a name matches.
 type Change struct {
 	Kind    ChangeKind
 	Name    string        // glob over the callee, or over "callee operation"
-	Factor  float64       // Slower, Faster: how many times; more than 0
+	Factor  float64       // Slower, Faster: how many times, from 1/MaxFactor to MaxFactor
 	Share   Quantile      // Failing: of calls
 	Timeout time.Duration // Timeout: the ceiling
 }
@@ -128,6 +128,12 @@ func (a *Analysis) checkReplay(o *ReplayOptions) error {
 			return fmt.Errorf("--%s %s: no call goes to %q: %s", c.Kind, c.Name, c.Name, a.calleeNames())
 		}
 	}
+	for _, d := range a.deps {
+		var plan depPlan
+		if plan.factor = 1; !plan.changed(d.name, o.Changes) {
+			return fmt.Errorf("--slower and --faster: calls to %q would take %g times as long: at most %dx, and at least 1/%[3]d of the time, all together", join(d.name.callee, d.name.operation), plan.factor, MaxFactor)
+		}
+	}
 	if s := o.Sweep; s != nil && !known(func(d *depTable) bool { return d.name.matches(s.Name) }) {
 		return fmt.Errorf("--sweep ceiling:%s: no call goes to %q: %s", s.Name, s.Name, a.calleeNames())
 	}
@@ -221,16 +227,12 @@ func (r *replayer) setScenarios() {
 	base := scenario{order: r.o.Order}
 	for i := range r.o.Changes {
 		if c := &r.o.Changes[i]; c.Kind == Timeout {
-			r.timeout = timeoutTally{change: c, minutes: map[int64]float64{}}
+			r.timeout = timeoutTally{change: c, minutes: map[int64]float64{}, attempts: map[int32]int{}}
 		}
 	}
 	for i, d := range r.a.deps {
 		plan := r.a.depPlan(d)
-		for _, c := range r.o.Changes {
-			if d.name.matches(c.Name) {
-				plan.change(c)
-			}
-		}
+		plan.changed(d.name, r.o.Changes)
 		base.plans = append(base.plans, plan)
 		if plan.attempts > 1 || plan.hedge > 0 {
 			r.pools[int32(i)] = new(attemptPools)
@@ -286,6 +288,22 @@ func (a *Analysis) depPlan(d *depTable) depPlan {
 		}
 	}
 	return plan
+}
+
+// MaxFactor is how many times as long calls may take, and how many times less, by all changes
+// together.
+const MaxFactor = 1000
+
+// changed applies the what-ifs about a dependency, and reports whether they leave the length
+// of its calls within bounds.
+func (p *depPlan) changed(name dependency, all []Change) bool {
+	for _, c := range all {
+		if name.matches(c.Name) {
+			p.change(c)
+		}
+	}
+	const rounding = 1 + 1e-9
+	return p.factor <= MaxFactor*rounding && p.factor*MaxFactor*rounding >= 1
 }
 
 // change applies a what-if.

@@ -910,6 +910,102 @@ b R 130 190 k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.req
 	}
 }
 
+// TestReplayVeryLong: what would take longer than a time can tell takes the longest, and is
+// never early.
+func TestReplayVeryLong(t *testing.T) {
+	const century = 100 * 365 * 24 * float64(time.Hour/time.Millisecond)
+	shape := fmt.Sprintf(`
+R - 0 %.0f k=SERVER s=web
+a R 0 %.0f k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=200
+b R %.0[2]f %.0[1]f k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=200
+c R %.0[2]f %.0[1]f k=CLIENT s=web a=http.request.method=GET a=peer.service=c
+`, 2*century, century)
+	hundred := func(kind ChangeKind) Change { return Change{Kind: kind, Name: "b", Factor: 100} }
+	for _, test := range []struct {
+		name  string
+		o     ReplayOptions
+		took  time.Duration
+		bound time.Duration // of a call to b
+	}{
+		{"as recorded", ReplayOptions{}, ms(2 * century), ms(century)},
+		{"slower", ReplayOptions{Changes: []Change{hundred(Slower)}}, longest, longest / 2}, // no time is left for the second
+		{"faster", ReplayOptions{Changes: []Change{hundred(Faster)}}, ms(century/100 + century), ms(century / 100)},
+		{"slower and faster", ReplayOptions{Changes: []Change{hundred(Slower), hundred(Faster)}}, ms(2 * century), ms(century)},
+		{"one after the other, three centuries", ReplayOptions{Order: Sequential}, longest, ms(century)},
+	} {
+		_, route := replayed(t, worked(t, shape), "", test.o)
+		want(t, test.name, *route.Replayed.Latency.P50.Point, test.took)
+		var tally depTally
+		for range 9 {
+			tally = tally.plus(depTally{calls: 2, took: sum{0, 2 * uint64(test.bound)}})
+		}
+		want(t, test.name+": mean of 18 calls", tally.mean(), test.bound)
+	}
+}
+
+// TestSumsOfVeryLong: sums of times that are too long are the longest, and never negative. Three
+// requests take two centuries each, nearly all of which a call holds; means are of all.
+func TestSumsOfVeryLong(t *testing.T) {
+	const century = 100 * 365 * 24 * float64(time.Hour/time.Millisecond)
+	shape := fmt.Sprintf(`
+R - 0 %.0f k=SERVER s=web
+a R 0 %.0f k=CLIENT s=web a=http.request.method=GET a=peer.service=b a=http.response.status_code=200
+`, 2*century, 2*century-1000)
+	r := Run(worked(t, shape, shape, shape), Options{}).Report
+	route, d := &r.Routes[0], depTo(t, &r, "b")
+	want(t, "sums", []time.Duration{route.Time.Own, route.Time.Read, route.Time.Total, d.Path}, []time.Duration{ms(3000), longest, longest, longest})
+	if mean := route.MeanTime; mean == nil || math.Abs(float64(mean.Total)/float64(ms(2*century))-1) > 1e-12 {
+		t.Errorf("mean %v, want two centuries", mean)
+	}
+}
+
+// TestReplayFactors: changes are bounded together, as they are one by one.
+func TestReplayFactors(t *testing.T) {
+	a := Run(worked(t, chainShape(10, 20, 30)), Options{})
+	times := func(kind ChangeKind, name string, factor float64) Change {
+		return Change{Kind: kind, Name: name, Factor: factor}
+	}
+	for _, test := range []struct {
+		changes []Change
+		ok      bool
+	}{
+		{[]Change{times(Slower, "b", 1000)}, true},
+		{[]Change{times(Faster, "b", 1000)}, true},
+		{[]Change{times(Faster, "b", 10), times(Faster, "*", 10), times(Faster, "b", 10)}, true},
+		{[]Change{times(Slower, "b", 1000), times(Slower, "a", 1000)}, true},
+		{[]Change{times(Slower, "b", 1000), times(Slower, "*", 1000), times(Faster, "b", 1000)}, true},
+		{[]Change{times(Slower, "b", 1000), times(Slower, "*", 1.01)}, false},
+		{[]Change{times(Faster, "b", 1000), times(Slower, "*", 0.99)}, false},
+		{[]Change{times(Faster, "b", 1e-300)}, false},
+		{[]Change{times(Slower, "b", 0)}, false},
+		{[]Change{times(Slower, "b", math.NaN())}, false},
+	} {
+		if _, err := a.Replay(ReplayOptions{Changes: test.changes}); (err == nil) != test.ok {
+			t.Errorf("%v: %v", test.changes, err)
+		}
+	}
+}
+
+// TestTimeoutOfSeveralDependencies: a worker is bound longest by the dependency that has the
+// most attempts and the longest waits together, wherever it stands among the others.
+func TestTimeoutOfSeveralDependencies(t *testing.T) {
+	for _, order := range [][]string{{"a", "b", "c"}, {"c", "b", "a"}, {"b", "c", "a"}} {
+		name := map[string]string{"a": order[0], "b": order[1], "c": order[2]}
+		rules := fmt.Sprintf("dependencies: [{callee: %s, safe: true, attempts: 4, retry: {base: 1s}}, {callee: %s, safe: true, attempts: 2}]", name["a"], name["b"])
+		r, _ := replayed(t, worked(t, chainShape(10, 20, 30)), rules, ReplayOptions{Changes: []Change{{Kind: Timeout, Name: "*", Timeout: ms(100)}}})
+		// Four attempts of 100 ms, and waits of 1, 2 and 4 s; two attempts; one.
+		want(t, "bound", r.Timeout.BoundAll, ms(4*100+7000))
+		want(t, "attempts", r.Timeout.Attempts, 4)
+		r, _ = replayed(t, worked(t, chainShape(10, 20, 30)), rules, ReplayOptions{Changes: []Change{{Kind: Timeout, Name: name["b"], Timeout: ms(100)}}})
+		want(t, "bound by the one", r.Timeout.BoundAll, ms(2*100))
+		want(t, "attempts at the one", r.Timeout.Attempts, 2)
+	}
+	// The longest waits there can be: 100 attempts, after a day each twice as long.
+	rules := "dependencies: [{callee: b, safe: true, attempts: 100, retry: {base: 24h}}]"
+	r, _ := replayed(t, worked(t, chainShape(10, 20, 30)), rules, ReplayOptions{Changes: []Change{{Kind: Timeout, Name: "b", Timeout: ms(100)}}})
+	want(t, "bound by the longest", r.Timeout.BoundAll, longest)
+}
+
 // TestReplayHedges: copies run side by side, the second 70 ms after the first. When it was sent is
 // its caller's, and does not change; what the copy that lost would have taken is not recorded,
 // but more than it was given.

@@ -97,8 +97,20 @@ func (d *requestReader) count(most int) int {
 	return int(v)
 }
 
-// size is how many things follow, each of which takes a byte or more.
-func (d *requestReader) size() int { return d.count(len(d.b) - d.at) }
+// size is how many things follow, each of which takes so many bytes or more: no memory is
+// taken for what cannot be there.
+func (d *requestReader) size(least int) int { return d.count((len(d.b) - d.at) / least) }
+
+// The least that is written of each.
+const (
+	leastNote    = 1 + 1 + 1 + 1 + len(ingest.SpanID{})                     // code, count, file, position, span
+	leastWork    = 4 + len(ingest.SpanID{}) + 1 + 3 + 1 + 1                 // code and whose it is, span, file, times, flags, spans
+	leastService = 3                                                        // name, time, spans
+	leastRequest = len(ingest.SpanID{}) + 1 + 1 + 1 + 1 + 1 + 1 + 2 + 1 + 1 // span, flags, role, eps, file, position, route, times, grounds, parts; calls
+	leastCall    = 1 + 1 + len(ingest.SpanID{}) + 1 + 2 + 1 + 1             // flags, peer, span, position, times, outcome; flags of its attempt
+	leastAttempt = 1                                                        // flags
+	leastPhase   = 2                                                        // part, length
+)
 
 // index is a number below n.
 func (d *requestReader) index(n int) uint32 {
@@ -172,21 +184,21 @@ func (d *requestReader) heading() heading {
 		h.moved = d.time()
 	}
 	if noted {
-		h.notes = again(&d.notes, d.size())
+		h.notes = again(&d.notes, d.size(leastNote))
 		for i := range h.notes {
 			h.notes[i] = ingest.Note{Code: ingest.Code(d.text()), Count: int64(d.count(mostCount))}
 			at := &h.notes[i].Example
 			at.File, at.Position, at.Trace, at.Span = d.text(), d.number(), h.id, d.span()
 		}
 	}
-	h.requests = d.size()
+	h.requests = d.size(leastRequest)
 	return h
 }
 
 // ahead is where the request begins and ends that is read next, and the number of its route.
 func (d *requestReader) ahead() (from, end int, route uint32) {
 	from = d.at
-	size := d.size()
+	size := d.size(1)
 	route = d.index(len(d.routes))
 	if end = d.at + size; d.wrong || end > len(d.b) {
 		d.fail()
@@ -242,7 +254,7 @@ func (d *requestReader) next(trace ingest.TraceID) *request {
 		r.tail = d.time()
 	}
 	if worked {
-		r.work = make([]work, d.size())
+		r.work = make([]work, d.size(leastWork))
 		for i := range r.work {
 			d.work(&r.work[i])
 		}
@@ -299,7 +311,7 @@ func (d *requestReader) work(v *work) {
 	served, detailed := f.next(), f.next()
 	v.spans = d.count(mostCount)
 	if served {
-		v.services = make([]ServiceWork, d.size())
+		v.services = make([]ServiceWork, d.size(leastService))
 		for i := range v.services {
 			v.services[i] = ServiceWork{d.text(), d.time(), d.count(mostCount)}
 		}
@@ -312,9 +324,9 @@ func (d *requestReader) work(v *work) {
 // readCalls reads the calls of a request. Their attempts lie in one slice, which may
 // move while it grows, so that calls get theirs at the end.
 func (d *requestReader) readCalls(r *request) {
-	n := d.size()
+	n := d.size(leastCall)
 	d.calls, d.attempts, d.intervals, d.loose, d.ranges = d.calls[:0], d.attempts[:0], d.intervals[:0], d.loose[:0], d.ranges[:0]
-	for range n {
+	for i := 0; i < n && !d.wrong; i++ {
 		c := grow(&d.calls)
 		c.node = int32(len(d.attempts))
 		d.call(r, c)
@@ -382,14 +394,14 @@ func (d *requestReader) call(r *request, c *call) {
 	}
 	tries := 1
 	if !single {
-		if tries = d.size(); tries == 0 {
+		if tries = d.size(leastAttempt + len(ingest.SpanID{}) + 2 + 1); tries == 0 {
 			d.fail()
 		}
 	}
 	if c.winner < -1 || c.winner >= tries {
 		d.fail()
 	}
-	for range tries {
+	for i := 0; i < tries && !d.wrong; i++ {
 		a := grow(&d.attempts)
 		a.server = -1
 		f := flagSet(d.uvarint())
@@ -437,13 +449,13 @@ func (d *requestReader) call(r *request, c *call) {
 		if phased {
 			at := phaseRange{attempt: len(d.attempts) - 1}
 			at.intervals[0], at.loose[0] = len(d.intervals), len(d.loose)
-			for range d.size() {
+			for n := d.size(leastPhase + 1); n > 0 && !d.wrong; n-- {
 				v := phaseInterval{part: part(d.byte(parts))}
 				v.low = a.start + d.time()
 				v.high = v.low + d.time()
 				d.intervals = append(d.intervals, v)
 			}
-			for range d.size() {
+			for n := d.size(leastPhase); n > 0 && !d.wrong; n-- {
 				d.loose = append(d.loose, phaseLength{part: part(d.byte(parts)), length: d.time()})
 			}
 			at.intervals[1], at.loose[1] = len(d.intervals), len(d.loose)

@@ -1,6 +1,9 @@
 package analyze
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"sort"
 	"time"
 )
@@ -23,9 +26,16 @@ type HedgePlan struct {
 type secondCopies struct {
 	touched, fits int
 	due           headcount // requests with a deadline that call it
-	// room is, of late requests that the call alone held for longer than they were
-	// late, how long the call might have taken.
-	room Sample
+	rescued       float64   // of those, weighted: late ones that would not have been, if copies are independent
+	answers       *cumulation
+	last          int        // the request that is added to, by request.nth
+	slow          []slowCall // of it, if it was late
+}
+
+// A slowCall held a late request, and took longer than the p95.
+type slowCall struct {
+	left time.Duration // what it took beyond the p95
+	most time.Duration // by how much the request would have ended earlier, had a copy answered at once: at most
 }
 
 // hedge adds the calls of a decided request.
@@ -34,6 +44,12 @@ func (a *Analysis) hedge(r *request) {
 		return
 	}
 	overrun, late := r.late()
+	late = late && !r.failed
+	var beside beside
+	if late {
+		beside = a.besides(r)
+	}
+	var held []*secondCopies // what held the request
 	for k := range r.calls {
 		c := &r.calls[k]
 		d := a.deps[c.dep]
@@ -41,67 +57,127 @@ func (a *Analysis) hedge(r *request) {
 		if d.p95 == nil || c.messaging || c.unfinished || !c.awaited {
 			continue
 		}
-		if !r.callsBefore(k, c.dep) {
+		if h.last != r.nth {
+			h.last, h.slow = r.nth, h.slow[:0]
 			h.due.add(r.weight)
 		}
-		took := c.end - c.start
-		if len(c.attempts) > 1 || took <= *d.p95 {
+		if !c.slowerThan(*d.p95) {
 			continue
 		}
 		h.touched++
+		took := c.end - c.start
 		if left := r.deadline.budget - c.start - *d.p95 - c.reserve; d.minimumInForce != nil && left >= *d.minimumInForce {
 			h.fits++
 		}
-		if late && !r.failed && c.path >= overrun && c.outcome.Answered() && !r.heldBeside(c) {
-			h.room.add(answered, took-overrun, r.weight)
+		if late && c.path > 0 && c.outcome.Answered() && !beside.hold(c) {
+			if h.slow = append(h.slow, slowCall{took - *d.p95, min(c.path, took-*d.p95)}); len(h.slow) == 1 {
+				held = append(held, h)
+				if h.answers == nil {
+					h.answers = new(d.latency.cumulated())
+				}
+			}
 		}
+	}
+	for _, h := range held {
+		h.rescued += float64(r.weight.orOne()) / float64(oneWeight) * h.rescue(overrun)
 	}
 }
 
-// heldBeside reports whether another call that ran beside c would have held a late
-// request past its deadline all the same.
-func (r *request) heldBeside(c *call) bool {
+// slowerThan reports whether a second copy would have been sent after the p95.
+func (c *call) slowerThan(p95 time.Duration) bool {
+	return len(c.attempts) == 1 && c.end-c.start > p95
+}
+
+// rescue is how likely second copies of its slow calls save a late request, at most. To save
+// it, they have to make it end earlier by the overrun, together; then one of them at least
+// brings its part of that, however the parts are chosen. They are chosen by what each can
+// bring:
+//
+//	1 - product over calls of (1 - F(left - part)),   part = overrun * most / sum of most
+//
+// of which the single call, whose part is the overrun, is exact.
+func (h *secondCopies) rescue(overrun time.Duration) float64 {
+	all := 0.0
+	for _, c := range h.slow {
+		all += float64(c.most)
+	}
+	not := 1.0
+	for _, c := range h.slow {
+		if part := time.Duration(float64(overrun) * (float64(c.most) / all)); part <= c.most {
+			not *= 1 - h.answers.within(c.left-part)
+		}
+	}
+	return 1 - not
+}
+
+// A beside knows the calls that would have held a late request past its deadline whatever
+// became of calls that ran beside them.
+type beside struct {
+	calls []heldBy // by start
+	// Of the calls up to each, the one that ended last, and the one of another dependency
+	// that did.
+	last []([2]heldBy)
+}
+
+// A heldBy is such a call; dep is -1 where no second copy would have been sent.
+type heldBy struct {
+	start, end time.Duration
+	dep        int32
+}
+
+// besides finds them.
+func (a *Analysis) besides(r *request) (s beside) {
 	by := r.deadline.budget - r.tail
 	for k := range r.calls {
-		b := &r.calls[k]
-		if b.span != c.span && b.awaited && b.end > by && b.start < c.end && c.start < b.end {
-			return true
+		c := &r.calls[k]
+		if !c.awaited || c.end <= by {
+			continue
 		}
+		b := heldBy{c.start, c.end, -1}
+		if p95 := a.deps[c.dep].p95; p95 != nil && !c.messaging && !c.unfinished && c.slowerThan(*p95) {
+			b.dep = c.dep
+		}
+		s.calls = append(s.calls, b)
 	}
-	return false
+	slices.SortFunc(s.calls, func(x, y heldBy) int { return cmp.Compare(x.start, y.start) })
+	last := [2]heldBy{{end: math.MinInt64, dep: -1}, {end: math.MinInt64, dep: -1}}
+	for _, b := range s.calls {
+		switch {
+		case b.dep == last[0].dep && b.dep >= 0:
+			last[0].end = max(last[0].end, b.end)
+		case b.end > last[0].end:
+			last[0], last[1] = b, last[0]
+		case b.end > last[1].end:
+			last[1] = b
+		}
+		s.last = append(s.last, last)
+	}
+	return s
 }
 
-// callsBefore reports whether a call before call k goes to the dependency.
-func (r *request) callsBefore(k int, dep int32) bool {
-	for i := range r.calls[:k] {
-		if r.calls[i].dep == dep {
-			return true
-		}
+// hold reports whether one of them ran beside c, other than those to the same dependency that
+// get a second copy too.
+func (s *beside) hold(c *call) bool {
+	n := sort.Search(len(s.calls), func(i int) bool { return s.calls[i].start >= c.end })
+	if n == 0 {
+		return false
 	}
-	return false
+	last := s.last[n-1][0]
+	if last.dep == c.dep {
+		last = s.last[n-1][1]
+	}
+	return last.end > c.start
 }
 
 // plan says what a second copy would do; nil: the p95 is not known.
 func (d *depTable) plan(accepted Quantile) *HedgePlan {
+	d.hedging.answers = nil
 	if d.p95 == nil || d.messaging {
 		return nil
 	}
 	h := &HedgePlan{After: *d.p95, ExtraLoad: d.latency.ShareAbove(*d.p95).Point, Touched: d.hedging.touched, Fits: d.hedging.fits, Not: []string{}}
 	if all := d.hedging.due.mass(); all.weight > 0 {
-		// A copy sent at p95 has to answer within what is left of the room.
-		var answers cumulation
-		if d.hedging.room.N() > 0 {
-			answers = d.latency.cumulated()
-		}
-		rescued := 0.0
-		d.hedging.room.walk(func(m *moment) bool {
-			rescued += m.of[answered].weight * answers.within(m.at-*d.p95)
-			return true
-		})
-		if !d.hedging.room.weighted() {
-			rescued *= float64(d.hedging.room.light) / float64(oneWeight)
-		}
-		share := rescued / all.weight
+		share := d.hedging.rescued / all.weight
 		h.Rescued, h.Requests = &share, all.n
 	}
 	not := func(why string, when bool) {

@@ -184,7 +184,8 @@ func evidences(t *ingest.Trace, at []int32, answered func(span int32) bool) map[
 
 // placeClocks gives each clock one offset, from the top down: a clock that was placed stays
 // where it is, so that a call back to a clock above moves nothing. A clock that
-// nothing proves to be off goes with the one that calls it, or stays.
+// nothing proves to be off goes with the one that calls it, or stays; one that would have to be moved
+// beyond the limit stays.
 func placeClocks(t *ingest.Trace, at, down []int32, limit time.Duration, pairs map[clockPair]*evidence, shifts map[clockPair]time.Duration) (offsets []time.Duration, found []moved) {
 	offsets = make([]time.Duration, len(t.Spans)+1) // by clock
 	placed := make([]bool, len(offsets))
@@ -203,9 +204,9 @@ func placeClocks(t *ingest.Trace, at, down []int32, limit time.Duration, pairs m
 		switch {
 		case !proved && offset != 0 && pairs[pair].stays(t, offset):
 			offset = 0
-		case d > limit || d < -limit:
-			found = append(found, moved{i, d, true})
-			d = 0
+		case d > limit-offset || d < -limit-offset: // it is the clock that is moved no further, with those above it
+			found = append(found, moved{i, plus(offset, d), true})
+			continue
 		}
 		if offset += d; offset < provedSkew && offset > -provedSkew {
 			continue

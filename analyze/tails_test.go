@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -294,6 +295,37 @@ func TestClusteredTail(t *testing.T) {
 	table, instances = slowAt(answers, func(i int) (int, byte, string) { return 1, 0, "pod" })
 	if list := table.clusters(instances); list != nil {
 		t.Errorf("clusters of one minute and instance: %v", list)
+	}
+}
+
+// TestCrowdOfMoreThanItHolds: with more keys than it tells apart, a crowd may end without any.
+// It knows no key then, and the table around it says nothing; one more value is known again.
+func TestCrowdOfMoreThanItHolds(t *testing.T) {
+	var c crowd[int64]
+	for i := range int64(mostKeys + 1) {
+		c.add(i)
+	}
+	if key, n := c.most(cmp.Compare[int64]); n != 0 || c.all != mostKeys+1 {
+		t.Errorf("of %d keys, each met once, %d was met %d times", c.all, key, n)
+	}
+	c.add(7)
+	if key, n := c.most(cmp.Compare[int64]); key != 7 || n != 1 {
+		t.Errorf("key %d, met %d times, want 7, met once", key, n)
+	}
+
+	// Every slow answer has a minute, a trace and an instance of its own; none of them is in
+	// minute 0, nor on the instance without a name.
+	table := &slowTable{low: [2]*time.Duration{new(ms(10)), new(ms(10))}}
+	instances := map[string]*instanceTable{}
+	for i := range mostKeys + 1 {
+		name := fmt.Sprint("pod-", i)
+		instances[name] = &instanceTable{answers: 1}
+		r := &request{trace: ingest.TraceID{0: 1, 14: byte(i >> 8), 15: byte(i)}, span: ingest.SpanID{6: byte(i >> 8), 7: byte(i)}, start: int64(1+i) * int64(time.Minute),
+			calls: []call{{attempts: []attempt{{took: ms(20), instance: name, weight: unknownWeight}}}}}
+		table.add(r, 0, &r.calls[0].attempts[0])
+	}
+	if list := table.clusters(instances); list != nil {
+		t.Errorf("clusters %+v of answers that have nothing in common", list)
 	}
 }
 

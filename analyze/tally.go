@@ -47,11 +47,12 @@ func (t *endTally) end(g *record, end time.Duration, ended Ended, timedOut bool)
 // A depTally counts the calls to a dependency.
 type depTally struct {
 	calls, skipped, cut, attempts int
-	took                          time.Duration // sum over the calls that were made
+	took                          sum // over the calls that were made: of how long they took
 }
 
-func (d *depTally) plus(e depTally) depTally {
-	return depTally{d.calls + e.calls, d.skipped + e.skipped, d.cut + e.cut, d.attempts + e.attempts, d.took + e.took}
+func (d depTally) plus(e depTally) depTally {
+	d.took.add(e.took)
+	return depTally{d.calls + e.calls, d.skipped + e.skipped, d.cut + e.cut, d.attempts + e.attempts, d.took}
 }
 
 // A scenarioSum adds up the replays of a route's requests under a scenario, in
@@ -118,7 +119,7 @@ func (s *scenarioSum) count(p *player, w world, deps []depTally) {
 			d.skipped = 1
 		}
 		if f.made {
-			d.calls, d.attempts, d.took = 1, f.attempts, f.end-f.start
+			d.calls, d.attempts, d.took = 1, f.attempts, sum{0, uint64(f.end - f.start)}
 			if f.outcome.Cut() {
 				d.cut = 1
 			}
@@ -165,7 +166,7 @@ func (r *replayer) observe(q *request, g *record) {
 		d.calls++
 		d.attempts += len(c.attempts)
 		if !c.unfinished {
-			d.took += c.end - c.start
+			d.took.add(sum{0, uint64(c.end - c.start)})
 			if c.outcome.Cut() {
 				d.cut++
 			}

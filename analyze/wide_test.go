@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"encoding/binary"
+	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -33,6 +34,14 @@ func TestWideTraces(t *testing.T) {
 			for i := range n {
 				at := time.Duration(i) * us
 				spans = append(spans, call(i+2, at, at+500*us, "200"))
+			}
+			return spans
+		},
+		"each call to a callee of its own": func(n int) (spans []ingest.Span) {
+			for i := range n {
+				at := time.Duration(i) * 40 * us
+				spans = append(spans, call(i+2, at, at+30*us, "200"))
+				spans[i].Attrs[2].Value = fmt.Sprint("b", i)
 			}
 			return spans
 		},

@@ -73,7 +73,7 @@ func (a *app) analyzeCommand() *cobra.Command {
 }
 
 func runAnalyze(ctx context.Context, a *app, f *analyzeFlags, paths []string) error {
-	if err := distinct(f.output, f.metrics, f.save); err != nil {
+	if err := apart(paths, f.policy, f.output, f.metrics, f.save); err != nil {
 		return err
 	}
 	metrics, err := a.besides(ctx, f.metrics)

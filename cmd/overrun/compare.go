@@ -88,7 +88,7 @@ func needTwo(_ *cobra.Command, args []string) error {
 }
 
 func runCompare(ctx context.Context, a *app, f *compareFlags, paths []string) error {
-	if err := distinct(f.output, f.metrics, f.junit); err != nil {
+	if err := apart(paths, f.policy, f.output, f.metrics, f.junit); err != nil {
 		return err
 	}
 	policy, err := readPolicy(f.policy)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -134,14 +135,70 @@ func (f *sourceFlags) folder() error {
 	return nil
 }
 
-// distinct fails where a file would be written twice.
-func distinct(paths ...string) error {
-	for i, path := range paths {
-		if path != "" && slices.Contains(paths[:i], path) {
+// apart fails where a file would be written twice, or where what is written would take the
+// place of what is read: a path that is given as input, or the policy file (policy: "" where
+// that may be written). What lies in a folder that is given may be an output of the run before.
+func apart(inputs []string, policy string, outputs ...string) error {
+	for i, path := range outputs {
+		if path == "" || path == "-" {
+			continue
+		}
+		if slices.ContainsFunc(outputs[:i], func(other string) bool { return other != "" && other != "-" && sameFile(path, other) }) {
 			return usagef("%s would be written twice: give each output a file of its own", path)
+		}
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			continue // nothing is lost
+		}
+		if policy != "" && sameFile(path, policy) {
+			return usagef("%s is the policy, which would be replaced: give the output another file", path)
+		}
+		for _, input := range inputs {
+			read := []string{input}
+			if _, err := os.Stat(input); err != nil {
+				read, _ = filepath.Glob(input) // of a bad pattern, whoever reads says so
+			}
+			if slices.ContainsFunc(read, func(other string) bool { return other != "-" && sameFile(path, other) }) {
+				return usagef("%s is an input, which would be replaced: give the output another file", path)
+			}
 		}
 	}
 	return nil
+}
+
+// sameFile reports whether paths lead to one file, however they are written; it need not be
+// there yet.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	y, err2 := os.Stat(b)
+	if err == nil && err2 == nil {
+		return os.SameFile(x, y)
+	}
+	return resolved(a) == resolved(b)
+}
+
+// resolved is a path without links, as far as it leads.
+func resolved(path string) string {
+	for range 40 { // links to what is not there yet
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+			break
+		}
+		to, err := os.Readlink(path)
+		if err != nil {
+			if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+				path = filepath.Join(folder, filepath.Base(path))
+			}
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
+	return path
 }
 
 // keep lists the attributes that are read.

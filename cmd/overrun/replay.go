@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -97,6 +99,9 @@ func (a *app) replayCommand() *cobra.Command {
 }
 
 func runReplay(ctx context.Context, a *app, f *replayFlags, paths []string) error {
+	if err := apart(paths, f.policy, f.output); err != nil {
+		return err
+	}
 	policy, out, in, err := a.load(ctx, &f.sourceFlags, paths)
 	if err != nil {
 		return err
@@ -164,8 +169,12 @@ func (v *changeValue) Set(text string) error {
 			err = (&durationValue{to: &c.Timeout, positive: true}).Set(value)
 		}
 	}
-	if err == nil && c.Name == "" {
+	switch {
+	case err != nil:
+	case c.Name == "":
 		err = fmt.Errorf(`"" names no dependency: write "*" for all`)
+	case c.Kind == analyze.Timeout && slices.ContainsFunc(*v.to, func(o analyze.Change) bool { return o.Kind == analyze.Timeout }):
+		err = errors.New("what a timeout costs is answered for one: replay the other by itself, or name both by one pattern")
 	}
 	*v.to = append(*v.to, c)
 	return err
@@ -186,14 +195,11 @@ func (v *seedValue) Set(text string) error {
 	return nil
 }
 
-// maxFactor bounds how many times as long something takes.
-const maxFactor = 1000
-
 // parseFactor reads how many times: 2x, 1.5x or 2.
 func parseFactor(text string) (float64, error) {
 	f, err := strconv.ParseFloat(strings.TrimSuffix(text, "x"), 64)
-	if err != nil || !(f > 0) || f > maxFactor {
-		return 0, fmt.Errorf("%q is no factor: write how many times, such as 2x, at most %dx", text, maxFactor)
+	if err != nil || !(f >= 1./analyze.MaxFactor && f <= analyze.MaxFactor) {
+		return 0, fmt.Errorf("%q is no factor: write how many times, such as 2x, from %gx to %dx", text, 1./analyze.MaxFactor, analyze.MaxFactor)
 	}
 	return f, nil
 }
@@ -205,6 +211,9 @@ func (v *sweepValue) Type() string   { return "sweep" }
 func (v *sweepValue) String() string { return "" }
 
 func (v *sweepValue) Set(text string) error {
+	if *v.to != nil {
+		return errors.New("one ceiling is swept: replay the other by itself, or name both by one pattern")
+	}
 	const form = "ceiling:prices=40ms..200ms"
 	rest, ok := strings.CutPrefix(text, "ceiling:")
 	at := strings.LastIndex(rest, "=")

@@ -85,6 +85,13 @@ func (a *app) suggestCommand() *cobra.Command {
 }
 
 func runSuggest(ctx context.Context, a *app, f *suggestFlags, paths []string) error {
+	policyFile := f.policy
+	if f.to == "policy" {
+		policyFile = "" // to be written anew
+	}
+	if err := apart(paths, policyFile, f.output); err != nil {
+		return err
+	}
 	old, err := f.kept()
 	if err != nil {
 		return err

@@ -65,7 +65,7 @@ func (a *app) open(ctx context.Context, f *sourceFlags, policy *analyze.Policy, 
 func (a *app) writing(path string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.temporary, func(name string) bool { return filepath.Clean(name) == filepath.Clean(path) })
+	return slices.ContainsFunc(a.temporary, func(name string) bool { return filepath.Base(name) == filepath.Base(path) && sameFile(name, path) })
 }
 
 // summaryAt returns the file at a path if it is a summary. What cannot be read is left to

@@ -70,6 +70,9 @@ func (a *app) traceCommand() *cobra.Command {
 }
 
 func runTrace(ctx context.Context, a *app, f *traceFlags, paths []string) error {
+	if err := apart(paths, f.policy, f.output); err != nil {
+		return err
+	}
 	policy, out, in, err := a.load(ctx, &f.sourceFlags, paths)
 	if err != nil {
 		return err

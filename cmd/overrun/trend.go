@@ -56,6 +56,9 @@ func (a *app) trendCommand() *cobra.Command {
 }
 
 func runTrend(ctx context.Context, a *app, f *trendFlags, paths []string) error {
+	if err := apart(paths, f.policy, f.output); err != nil {
+		return err
+	}
 	policy, err := readPolicy(f.policy)
 	if err != nil {
 		return err
