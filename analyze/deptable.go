@@ -64,7 +64,7 @@ func (a *Analysis) newDep(name dependency) *depTable {
 
 // samples are all that the table keeps.
 func (d *depTable) samples() []*Sample {
-	return []*Sample{&d.latency, &d.ranOn, &d.failed, &d.connect, &d.pool, &d.read, &d.cuts, &d.timeouts, &d.hedging.room}
+	return []*Sample{&d.latency, &d.ranOn, &d.failed, &d.connect, &d.pool, &d.read, &d.cuts, &d.timeouts}
 }
 
 // learn adds a call. Answers are events; cut and cancelled attempts are known

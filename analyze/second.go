@@ -25,11 +25,11 @@ type HedgePlan struct {
 // secondCopies collects what a second copy would do to the calls of a dependency.
 type secondCopies struct {
 	touched, fits int
-	due           headcount // requests with a deadline that call it
-	rescued       float64   // of those, weighted: late ones that would not have been, if copies are independent
-	answers       *cumulation
-	last          int        // the request that is added to, by request.nth
-	slow          []slowCall // of it, if it was late
+	due           headcount   // requests with a deadline that call it
+	rescued       float64     // of those, weighted: late ones that would not have been, if copies are independent
+	answers       *cumulation // of its calls; nil: no late request asked
+	last          int         // the request that is added to, by request.nth
+	slow          []slowCall  // of it, if it was late
 }
 
 // A slowCall held a late request, and took longer than the p95.
@@ -194,28 +194,33 @@ func (d *depTable) plan(accepted Quantile) *HedgePlan {
 	return h
 }
 
-// A cumulation is the share of calls answered by a time.
+// A cumulation is the share of calls answered by a time, in at most mostSteps steps. Of more
+// it takes several together, at the first with the share of the last: it is high by one part
+// in mostSteps at most.
 type cumulation struct {
-	of    *Sample // simple: asked itself; else nil
 	at    []time.Duration
 	share []float64
 }
 
-// cumulated is the product-limit estimate at every time at which a call was answered.
+// mostSteps is how many steps a cumulation has.
+const mostSteps = 1 << 12
+
+// cumulated is the product-limit estimate at the times at which calls were answered.
 func (s *Sample) cumulated() (f cumulation) {
 	if s.empty() {
 		return f
 	}
-	if s.simple() {
-		return cumulation{of: s}
-	}
-	all := s.total(allClasses...)
-	c := newCurve(all)
+	defer s.putAway()
+	c := newCurve(s.total(allClasses...))
+	together, n := (s.answers.n+mostSteps-1)/mostSteps, 0
 	s.walk(func(m *moment) bool {
 		if m.of[answered].n > 0 {
 			c.answer(m.of[answered].weight)
-			f.at = append(f.at, m.at)
-			f.share = append(f.share, c.answered())
+			if n%together == 0 {
+				f.at, f.share = append(f.at, m.at), append(f.share, 0)
+			}
+			f.share[len(f.share)-1] = c.answered()
+			n++
 		}
 		c.leave(m.of[answered].plus(m.cut()))
 		return true
@@ -225,9 +230,6 @@ func (s *Sample) cumulated() (f cumulation) {
 
 // within is the share answered within d.
 func (f *cumulation) within(d time.Duration) float64 {
-	if f.of != nil {
-		return 1 - float64(f.of.answersAbove(max(d, -1)))/float64(f.of.n)
-	}
 	k := sort.Search(len(f.at), func(i int) bool { return f.at[i] > d })
 	if k == 0 {
 		return 0

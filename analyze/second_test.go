@@ -138,3 +138,28 @@ func TestHeldBeside(t *testing.T) {
 		t.Errorf("%d calls were held", some)
 	}
 }
+
+// TestCumulation: the share answered by a time is that of a count or, with very many answers,
+// a little more.
+func TestCumulation(t *testing.T) {
+	for _, n := range []int{1, 10, mostSteps, 3*mostSteps + 1} {
+		var s Sample
+		for i := range n {
+			s.Add(time.Duration(10 * i))
+		}
+		f := s.cumulated()
+		if len(f.at) > mostSteps {
+			t.Errorf("%d answers take %d steps", n, len(f.at))
+		}
+		high := 0.0
+		if n > mostSteps {
+			high = 1.0 / mostSteps
+		}
+		for _, d := range []time.Duration{-1, 0, 9, 10, 55, time.Duration(5 * n), time.Duration(10*n - 11), time.Duration(10 * n)} {
+			exact := float64(min(n, int((d+10)/10))) / float64(n) // answers at 0, 10, ..., d
+			if got := f.within(d); got < exact-1e-9 || got > exact+high+1e-9 {
+				t.Errorf("of %d answers %g within %d, want %g to %g", n, got, d, exact, exact+high)
+			}
+		}
+	}
+}
