@@ -106,16 +106,11 @@ type CallCount struct {
 	Cut      int `json:"cut"`
 }
 
-// A Theory is what would be late if the calls of the last parallel group were
-// independent of each other, beside what is:
-//
-//	late = 1 - product F_i(deadline - median tail)
-//
-// F_i is the share of branch i that is answered by a time since the start of
-// its request.
+// A Theory is what would be late or time out if the calls of the last parallel group were
+// independent of each other, beside what is: Independence, with an interval.
 type Theory struct {
 	Branches int     `json:"branches"`
-	Requests int     `json:"requests"` // that hold all of them
+	Requests int     `json:"requests"` // that hold all of them, and were answered or timed out
 	Late     float64 `json:"late_share"`
 	Low      float64 `json:"late_share_low"` // 95 % interval
 	High     float64 `json:"late_share_high"`
@@ -180,7 +175,7 @@ func (t *replayRoute) finish(a *Analysis) ReplayRoute {
 		high := sum.measures(best)
 		r.ReplayedAtBest = &high
 	}
-	r.Theory = t.predict()
+	r.Theory = t.table.group.theory()
 	warn := func(w Warning, when bool) {
 		if when {
 			r.Warnings = append(r.Warnings, w)
@@ -190,28 +185,6 @@ func (t *replayRoute) finish(a *Analysis) ReplayRoute {
 	warn(NotWeighted, t.weights.light < t.weights.heavy || t.weights.mixed())
 	warn(NoErrorTail, t.errorTails.N() == 0 && sum.worlds[worst].failed > t.observed.failed)
 	return r
-}
-
-// predict is the theory of the most frequent last group of calls.
-func (t *replayRoute) predict() *Theory {
-	var most *branches
-	var key bitset
-	for set, b := range t.theory {
-		if len(b.inTime) < 1 {
-			continue
-		}
-		if most == nil || b.requests > most.requests || b.requests == most.requests && slices.Compare(set[:], key[:]) < 0 {
-			most, key = b, set
-		}
-	}
-	if most == nil {
-		return nil
-	}
-	return most.predict()
-}
-
-func sortedCounts(m map[int32]int) []int {
-	return slices.Sorted(maps.Values(m))
 }
 
 func (s *scenarioSum) span(n [2]int) Span {

@@ -93,8 +93,8 @@ func replayedName(open bool) string {
 // replayedWords says what a replay comes to for one route.
 func replayedWords(r *analyze.ReplayRoute) line {
 	l := say("saves ", spanOf(r.Saved, "request"), ", loses ", spanOf(r.Lost, ""), "; late or failed all the same: ", spanOf(r.LateAgain, ""))
-	if t := r.Theory; t != nil && t.Branches > 1 {
-		l = append(l, say(". If the ", plural(t.Branches, "call"), " of the last group were independent, ", percent(t.Late), " would be late (",
+	if t := r.Theory; t != nil {
+		l = append(l, say(". If the ", plural(t.Branches, "call"), " of the last group were independent, ", percent(t.Late), " would be late or timed out (",
 			percent(t.Low), " … ", percent(t.High), "); of ", plural(t.Requests, "request"), " ", percent(t.Observed), " were")...)
 	}
 	return l
