@@ -776,6 +776,20 @@ func TestBootstrap(t *testing.T) {
 	}
 }
 
+// TestBootstrapOfNone: a share of none or all has the closed form of Clopper and Pearson,
+// where the bootstrap gives a point: 0 of 8 is 0 … 36.9 %, as analyze says of the same.
+func TestBootstrapOfNone(t *testing.T) {
+	r, err := Run(worked(t, strings.Split(strings.Repeat("R - 0 100 k=SERVER s=web\n;", 8), ";")[:8]...), Options{Deadline: ms(200)}).Replay(ReplayOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := 1 - math.Pow(0.025, 1.0/8) // 0.3694
+	m := r.Routes[0].Replayed
+	if *m.LateLow != 0 || math.Abs(*m.LateHigh-end) > 1e-9 || math.Abs(*m.CompleteLow-(1-end)) > 1e-9 || *m.CompleteHigh != 1 {
+		t.Errorf("none of 8 late: %g … %g, want 0 … %g; all complete: %g … %g, want %g … 1", *m.LateLow, *m.LateHigh, end, *m.CompleteLow, *m.CompleteHigh, 1-end)
+	}
+}
+
 func TestReplayRefuses(t *testing.T) {
 	dump := worked(t, chainShape(10, 60, 25))
 	for _, row := range []struct {

@@ -43,7 +43,7 @@ type ReplayRoute struct {
 }
 
 // A Span is a number of requests at the worst and at the best, with the 95 %
-// interval of the bootstrap over requests around both.
+// interval of the bootstrap over requests around both. That of none or of all is none.
 type Span struct {
 	Worst int `json:"worst"`
 	Best  int `json:"best"`
@@ -52,7 +52,8 @@ type Span struct {
 }
 
 // Measures are what is counted of requests. Complete, Partial and Failed sum to
-// Requests. The intervals are those of the bootstrap over requests.
+// Requests. The intervals are those of the bootstrap over requests; where a share is 0 or 1,
+// of which it says nothing, the exact one of Clopper and Pearson.
 type Measures struct {
 	Requests       int      `json:"requests"`
 	WithDeadline   int      `json:"with_deadline"`
@@ -219,9 +220,9 @@ func (t *endTally) measures(latency, failed *Sample) Measures {
 		if n == 0 {
 			return nil, nil, nil
 		}
-		l, h := bootstrapCount(n, k)
-		a, b, c := float64(k)/float64(n), float64(l)/float64(n), float64(h)/float64(n)
-		return &a, &b, &c
+		of := float64(k) / float64(n)
+		l, h := bootstrapShare(n, k)
+		return &of, &l, &h
 	}
 	m.LateShare, m.LateLow, m.LateHigh = share(t.late, t.completeInTime+t.partInTime+t.late)
 	m.CompleteShare, m.CompleteLow, m.CompleteHigh = share(t.complete, t.requests)

@@ -178,9 +178,9 @@ func (g *groupTable) independence(name func(node int32) string) *Independence {
 	switch {
 	case n < togetherRequests || max(k, in.Predicted*n) < togetherExpected:
 		in.Verdict = "too-few"
-	case in.Observed < in.Predicted && 1-incompleteBeta(in.Predicted, k+1, n-k) < togetherChance/2:
+	case in.Observed < in.Predicted && 1-binomialTail(n, k+1, in.Predicted) < togetherChance/2:
 		in.Verdict = "together"
-	case in.Observed > in.Predicted && (in.Predicted == 0 || incompleteBeta(in.Predicted, k, n-k+1) < togetherChance/2):
+	case in.Observed > in.Predicted && binomialTail(n, k, in.Predicted) < togetherChance/2:
 		in.Verdict = "apart"
 	default:
 		in.Verdict = "independent"
