@@ -130,7 +130,7 @@ var FindingCodes = []struct {
 	Code FindingCode
 	Text string
 }{
-	{RequestLate, "the request ended after its deadline, answered or failed"},
+	{RequestLate, "the request ended after its deadline, answered or failed (late, of a route: answered)"},
 	{CallPastDeadline, "the call started after the deadline"},
 	{CallBelowMinimum, "the call was made although the time left was below the dependency's minimum"},
 	{RetryPastDeadline, "an attempt after the first started after the deadline"},

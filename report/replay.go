@@ -234,16 +234,14 @@ func sweepSection(d *document, r *analyze.ReplayReport, o Options) {
 				if m == p.ReplayedAtBest {
 					ceiling = "at best"
 				}
-				in, complete := unknown, unknown
-				if m.WithDeadline > 0 {
-					in, complete = share(m.CompleteInTime+m.PartialInTime, m.WithDeadline), share(m.CompleteInTime, m.WithDeadline)
-				}
-				t.rows = append(t.rows, row{cells: plain(ceiling, in, share(m.Complete, m.Requests), complete,
-					orUnknown(m.LateShare, percent), share(m.Failed, m.Requests), quantile(&m.Latency.P50), quantile(&m.Latency.P99), count(m.Cut))})
+				of := m.WithDeadline // none: share is unknown
+				t.rows = append(t.rows, row{cells: plain(ceiling, share(m.CompleteInTime+m.PartialInTime, of), share(m.Complete, m.Requests), share(m.CompleteInTime, of),
+					share(m.Late, of), share(m.Failed, m.Requests), quantile(&m.Latency.P50), quantile(&m.Latency.P99), count(m.Cut))})
 			}
 		}
 		if first.Replayed.WithDeadline > 0 {
-			t.columns[1].notes = []int{t.foot("share of the requests with a deadline")}
+			of := []int{t.foot("share of the requests with a deadline, failed ones too")}
+			t.columns[1].notes, t.columns[3].notes, t.columns[4].notes = of, of, of
 		}
 	}
 }
