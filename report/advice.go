@@ -32,7 +32,7 @@ func adviceSection(d *document, r *analyze.Report) {
 			why = append(why, say("; worst: trace ", a.Trace)...)
 		}
 		t.rows = append(t.rows, row{
-			cells:   []cell{{line: say(plural(a.Requests, affected(a)))}, {line: say(since(a.Since))}, {line: adviceWords(a)}},
+			cells:   []cell{{line: say(Plural(a.Requests, affected(a)))}, {line: say(since(a.Since))}, {line: adviceWords(a)}},
 			details: []line{why},
 		})
 	}
@@ -173,7 +173,7 @@ func saves(a *analyze.Advice) line {
 		low = *a.SavesLow
 	}
 	if low == high {
-		return say(plural(high, noun), what)
+		return say(Plural(high, noun), what)
 	}
 	if a.Do == analyze.SpeedUp && a.To != nil {
 		what += " if it took " + setting(*a.To)

@@ -94,8 +94,8 @@ func replayedName(open bool) string {
 func replayedWords(r *analyze.ReplayRoute) line {
 	l := say("saves ", spanOf(r.Saved, "request"), ", loses ", spanOf(r.Lost, ""), "; late or failed all the same: ", spanOf(r.LateAgain, ""))
 	if t := r.Theory; t != nil {
-		l = append(l, say(". If the ", plural(t.Branches, "call"), " of the last group were independent, ", percent(t.Late), " would be late or timed out (",
-			percent(t.Low), " … ", percent(t.High), "); of ", plural(t.Requests, "request"), " ", percent(t.Observed), " were")...)
+		l = append(l, say(". If the ", Plural(t.Branches, "call"), " of the last group were independent, ", percent(t.Late), " would be late or timed out (",
+			percent(t.Low), " … ", percent(t.High), "); of ", Plural(t.Requests, "request"), " ", percent(t.Observed), " were")...)
 	}
 	return l
 }
@@ -256,7 +256,7 @@ func timeoutSection(d *document, t *analyze.TimeoutAnswer) {
 	if t.Now != nil {
 		now = setting(*t.Now) + " is seen in use"
 	}
-	d.say(now, "; ", plural(t.Calls, "call"))
+	d.say(now, "; ", Plural(t.Calls, "call"))
 	d.say("saves ", spanOf(t.Saved, "request"), "; late or failed all the same: ", spanOf(t.LateAgain, ""), "; no longer in time: ", spanOf(t.Lost, ""))
 	rate := "at the busiest minute's " + decimal(t.Arrivals) + " calls a second"
 	if t.Per100 {
@@ -264,7 +264,7 @@ func timeoutSection(d *document, t *analyze.TimeoutAnswer) {
 	}
 	d.say("workers that wait, ", rate, ": ", decimal(t.WorkersNow), " now, ", setting(t.BoundNow), " each; ",
 		decimal(t.WorkersThen), " then, ", setting(t.BoundThen), " each")
-	d.say("if it answers no more: ", decimal(t.WorkersAll), " workers, ", setting(t.BoundAll), " each, in ", plural(t.Attempts, "attempt"))
+	d.say("if it answers no more: ", decimal(t.WorkersAll), " workers, ", setting(t.BoundAll), " each, in ", Plural(t.Attempts, "attempt"))
 }
 
 // decimal writes a number with three significant digits, or all before the point.
