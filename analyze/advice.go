@@ -30,8 +30,8 @@ const (
 	DrainInstance AdviceCode = "drain-instance"
 )
 
-// MaxAdvice is how many lines of advice a report has.
-const MaxAdvice = 5
+// maxAdvice is how many lines of advice a report has.
+const maxAdvice = 5
 
 // An Advice is one thing to do, with what it rests on.
 type Advice struct {
@@ -189,7 +189,7 @@ func advise(r *Report) []Advice {
 		return cmp.Or(cmp.Compare(y.Requests, x.Requests), cmp.Compare(x.Do, y.Do), cmp.Compare(x.Service, y.Service),
 			cmp.Compare(x.Route, y.Route), cmp.Compare(x.Callee, y.Callee), cmp.Compare(x.Operation, y.Operation), bySplit(x.Split, y.Split))
 	})
-	return list[:min(len(list), MaxAdvice)]
+	return list[:min(len(list), maxAdvice)]
 }
 
 // A mistake is what advice asks to put right.

@@ -20,7 +20,7 @@ type Options struct {
 	SplitBy  string        // attribute of entry spans, else of their resources, by whose values rows are told apart; "": none
 	Memory   int64         // bytes that the run may use, of which requests take their part; 0: any number
 	Temp     string        // folder for what does not fit; "": the system's
-	Reread   bool          // RunStore: the store keeps its spans
+	Reread   bool          // RunSaved: the store keeps its spans
 	Hints    bool          // a dependency that no rule of the policy is about is optional where the traces hint at it; false: it is required
 }
 
@@ -78,13 +78,6 @@ func Run(dump *ingest.Dump, o Options) *Analysis {
 	a, _ := run(context.Background(), dumped(dump), o) // nothing is read back, and nothing ends it
 	a.run = true
 	return a
-}
-
-// RunStore analyses the traces of a store, which gives up its spans on the way
-// unless o.Reread is set. It fails if what was spilled cannot be read back, if
-// requests cannot be spilled, or if ctx ended. Close the Analysis.
-func RunStore(ctx context.Context, s *ingest.Store, o Options) (*Analysis, error) {
-	return run(ctx, stocked(s, !o.Reread), o)
 }
 
 // failure is why what was spilled cannot be read back, or values cannot be spilled; nil: all

@@ -20,6 +20,48 @@ func binomialInterval(k, n float64) (low, high float64) {
 	return low, high
 }
 
+// binomialRange is the 95 % range of B ~ Bin(n, p), 0 < p < 1, with equal tails:
+//
+//	low:  smallest k with P(B <= k) > 0.025
+//	high: smallest k with P(B <= k) >= 0.975
+func binomialRange(n int, p float64) (low, high int) {
+	// B concentrates within 12 standard deviations of its mean; beyond, terms
+	// are below 1e-30 and no sum that is compared with 0.025 can see them.
+	mean, sd := float64(n)*p, math.Sqrt(float64(n)*p*(1-p))
+	from, to := max(0, int(mean-12*sd)-20), min(n, int(mean+12*sd)+20)
+	term, sum := math.Exp(logBinomial(n, from)+float64(from)*math.Log(p)+float64(n-from)*math.Log1p(-p)), 0.0
+	for low, high = from, from; high < to; high++ {
+		sum += term
+		if sum <= oneTail {
+			low = high + 1
+		}
+		if sum >= 1-oneTail {
+			break
+		}
+		term *= float64(n-high) / float64(high+1) * p / (1 - p)
+	}
+	return low, high
+}
+
+// binomialTail is P(B >= k) for B ~ Bin(n, p). n and k need not be whole numbers.
+func binomialTail[T int | float64](n, k T, p float64) float64 {
+	switch {
+	case k <= 0 || p >= 1:
+		return 1
+	case p <= 0 || k > n:
+		return 0
+	}
+	return incompleteBeta(p, float64(k), float64(n-k+1))
+}
+
+// logBinomial is the logarithm of n over k.
+func logBinomial(n, k int) float64 {
+	a, _ := math.Lgamma(float64(n + 1))
+	b, _ := math.Lgamma(float64(k + 1))
+	c, _ := math.Lgamma(float64(n - k + 1))
+	return a - b - c
+}
+
 // betaQuantile is the x at which I_x(a, b) = p, by bisection to the last digit.
 func betaQuantile(p, a, b float64) float64 {
 	low, high := 0.0, 1.0

@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"math"
 	"sort"
 	"time"
 )
@@ -16,50 +15,32 @@ import (
 // Hutson, Ernst, The exact bootstrap mean and variance of an L-estimator, J. R.
 // Statist. Soc. B 62 (2000), section 2. 95 %, equal tails.
 
-const bootstrapTail = 0.025
-
-// bootstrapCount gives the interval of a count.
+// bootstrapCount gives the interval of a count. Of none or all, each drawing has none or
+// all: that says nothing about others, and low = high.
 func bootstrapCount(n, k int) (low, high int) {
 	if k <= 0 || k >= n {
 		return k, k
 	}
-	p := float64(k) / float64(n)
-	low = sort.Search(n, func(j int) bool { return binomialUpTo(n, j, p) > bootstrapTail })
-	high = sort.Search(n, func(j int) bool { return binomialUpTo(n, j, p) >= 1-bootstrapTail })
-	return low, high
+	return binomialRange(n, float64(k)/float64(n))
+}
+
+// bootstrapShare gives the interval of k / n, 0 <= k <= n, n > 0; of none or all that of
+// Clopper and Pearson, because that of the bootstrap would be a point.
+func bootstrapShare(n, k int) (low, high float64) {
+	if k == 0 || k == n {
+		return binomialInterval(float64(k), float64(n))
+	}
+	l, h := bootstrapCount(n, k)
+	return float64(l) / float64(n), float64(h) / float64(n)
 }
 
 // bootstrapRanks gives the ranks of the values that bound the order statistic of
 // rank k, from 1.
 func bootstrapRanks(n, k int) (low, high int) {
-	reach := func(j int) float64 { // P(x_k* <= x_j)
-		if j >= n {
-			return 1
-		}
-		return 1 - binomialUpTo(n, k-1, float64(j)/float64(n))
-	}
-	low = 1 + sort.Search(n-1, func(j int) bool { return reach(j+1) > bootstrapTail })
-	high = 1 + sort.Search(n-1, func(j int) bool { return reach(j+1) >= 1-bootstrapTail })
+	reach := func(j int) float64 { return binomialTail(n, k, float64(j)/float64(n)) } // P(x_k* <= x_j)
+	low = 1 + sort.Search(n-1, func(j int) bool { return reach(j+1) > oneTail })
+	high = 1 + sort.Search(n-1, func(j int) bool { return reach(j+1) >= 1-oneTail })
 	return low, high
-}
-
-// binomialUpTo is P(B <= k) for B ~ Bin(n, p), 0 < p < 1. Terms beyond 12 standard
-// deviations of the mean are below 1e-30 and left out.
-func binomialUpTo(n, k int, p float64) float64 {
-	mean, sd := float64(n)*p, math.Sqrt(float64(n)*p*(1-p))
-	from, to := max(0, int(mean-12*sd)-20), min(n, int(mean+12*sd)+20)
-	switch {
-	case k < from:
-		return 0
-	case k >= to:
-		return 1
-	}
-	term, sum := binomialTerm(n, from, p), 0.0
-	for b := from; b <= k; b++ {
-		sum += term
-		term *= float64(n-b) / float64(b+1) * p / (1 - p)
-	}
-	return min(sum, 1)
 }
 
 // bootstrapped is the latency of answers alone, with intervals of the bootstrap.

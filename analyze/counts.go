@@ -27,14 +27,18 @@ func countRules() []rule[countSays] {
 		finagle = "twitter/finagle RetryFilter.scala, RequeueFilter.scala"
 		found   = "found in public code"
 	)
-	list := []rule[countSays]{
+	inferred := func(r rule[countSays]) rule[countSays] { // after all others
+		r.order = 3
+		return r
+	}
+	return []rule[countSays]{
 		within(counter("R17", "http.request.resend_count", fromRetry, inHead, "kiota-dotnet RetryHandler.cs"), ownKind, "RetryHandler_SendAsync - attempt *"),
 		within(counter("R27", "http.request.resend_count", resends, inTail, "traefik/traefik pkg/middlewares/retry/retry.go"), ownKind, "Retry"),
 		within(counter("R26", "retry.count", resends, inGap, envoy), clientKind, "router * egress"),
 		within(counter("R26", "http.request.resend_count", resends, inGap, envoy), clientKind, "router * egress"),
 		within(counter("R11", "http.request.resend_count", resends, inGap, "azure-sdk-for-net RequestActivityPolicy.cs"), clientKind, "Azure.Core.Http.Request"),
 		within(counter("R6", "http.request.resend_count", resends, inGap, semconv), clientKind, ""), // R1, R12, R13, R15 too
-		within(counter("R35", "http.request.resend_count", resends, inGap, found), ownKind, ""),
+		inferred(within(counter("R35", "http.request.resend_count", resends, inGap, found), ownKind, "")),
 		counter("R14", "gcp.grpc.resend_count", resends, inGap, "googleapis/gax-go invoke.go, telemetry.go"),
 		within(counter("R10", "operation.attempt", fromOne, inTail, "aws-sdk-go-v2 aws/retry/middleware.go"), ownKind, "Attempt"),
 		within(counter("R28", "try_count", fromOne, inGap, "Kong/kong instrumentation.lua"), clientKind, "kong.balancer"),
@@ -49,20 +53,14 @@ func countRules() []rule[countSays] {
 		within(counter("R8", "retry_attempts", allResend, isHidden, "opentelemetry-python-contrib botocore/__init__.py"), clientKind, ""),
 		within(counter("R32", "attempts", allTries, isHidden, "userver request_state.cpp"), clientKind, "external"),
 		counter("R34", "db.couchbase.retries", allResend, isHidden, "couchbase/gocbcore tracing.go"),
-		counter("R35", "retry.attempt", fromOne, inGap, found),
-		counter("R35", "retry.count", allResend, isHidden, found),
+		inferred(counter("R35", "retry.attempt", fromOne, inGap, found)),
+		inferred(counter("R35", "retry.count", allResend, isHidden, found)),
 		// These are counted.
 		events("R7", "HTTP request failure", allResend, "opentelemetry-java-instrumentation TracingExecutionInterceptor.java"),
 		events("R16", "Starting RPC retry *", allResend, "googleapis/gax-java OpencensusTracer.java; java-spanner#3095"),
 		events("R16", "Attempt failed, scheduling next attempt", allResend, "googleapis/gax-java OpencensusTracer.java; java-spanner#3095"),
-		events("R35", "retry", allResend, found),
+		inferred(events("R35", "retry", allResend, found)),
 	}
-	for i := range list {
-		if list[i].id == "R35" {
-			list[i].order = 3
-		}
-	}
-	return list
 }
 
 // A tally is a number of attempts that a span records.

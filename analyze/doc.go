@@ -1,8 +1,9 @@
 // Package analyze turns traces into a report on deadlines.
 //
-// In comes an ingest.Dump: traces of spans, read-only. Out comes an Analysis:
-// a Report over all of it, and a View of each trace. Nothing here reads
-// files, flags or the clock, and nothing prints.
+// In comes an ingest.Store, which hands out traces of spans, or summaries of earlier runs,
+// or both (RunSaved); or an ingest.Dump, which is whole in memory (Run). Traces are
+// read-only. Out comes an Analysis: a Report over all of it, and of a trace that is at
+// hand its Views. Nothing here reads flags or the clock, and nothing prints.
 //
 // The work is done in this order:
 //
@@ -40,6 +41,12 @@
 // order.go), puts in what a request never did (donor.go), and makes the calls one
 // after what they wait for (player.go). Slack, and what alone would have saved a
 // late request, come from the same records (saved.go).
+//
+// Compare puts two analyses side by side: it visits the requests of each once more for the
+// values that differences rest on (compare.go), gives each difference an interval and a
+// verdict (difference.go, interval.go; comparison.go has the types), and holds them against
+// what was accepted (acceptance.go). A NightTable is what one analysis says of a night;
+// NewTrend puts nights in a row and looks for what drifts (trend.go).
 //
 // What step 1 yields is stored as bytes (stored.go) between the passes, names as numbers
 // (symbols.go). Values of samples (sample.go) have as much memory as the run may use, and else a

@@ -26,7 +26,7 @@ type source struct {
 // their own.
 const setupName = "HTTP connection_setup "
 
-// Watch is what ingest.Options.Watch has to be for RunStore.
+// Watch is what ingest.Options.Watch has to be for RunSaved.
 const Watch = setupName
 
 // stocked gives the traces of a store.

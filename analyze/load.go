@@ -39,13 +39,15 @@ const (
 	WorkUnknown ingest.Code = "work-unknown"
 )
 
-// RunSaved analyses summaries, and the traces of a store (nil: none), together, as if all
-// traces were in one store: see RunStore. What decides what a trace yields has to be
-// the same in the options as when the summaries were made: signals of the policy, MaxSkew,
-// and SplitBy unless it is "". Deadlines are chosen anew. Close the Analysis.
+// RunSaved analyses summaries (nil: none), and the traces of a store (nil: none), together, as
+// if all traces were in one store. The store gives up its spans on the way unless o.Reread is
+// set. What decides what a trace yields has to be the same in the options as when the
+// summaries were made: signals of the policy, MaxSkew, and SplitBy unless it is "". Deadlines
+// are chosen anew. It fails if what was spilled cannot be read back, if requests cannot be
+// spilled, or if ctx ended. Close the Analysis.
 func RunSaved(ctx context.Context, store *ingest.Store, saved []Saved, o Options) (*Analysis, error) {
 	if len(saved) == 0 {
-		return RunStore(ctx, store, o)
+		return run(ctx, stocked(store, !o.Reread), o)
 	}
 	a := newAnalysis(o)
 	err := a.gather(ctx, store, saved)

@@ -46,7 +46,7 @@ type looks struct {
 type nearLook struct {
 	lookMarks
 	look  *look
-	loose [len(looseNames)]uint8 // index + 1 of an attribute whose value does not count
+	loose [len(looseKeys)]uint8 // index + 1 of an attribute whose value does not count
 }
 
 // lookMarks are what may differ between spans that are alike, and counts.
@@ -158,7 +158,7 @@ func (l *looks) keep(as *look, s *ingest.Span) *look {
 	own := *as
 	own.rule = &own.rules
 	own.text, own.attrs = strings.Clone(as.text), slices.Clone(as.attrs)
-	var counts [len(looseNames)]bool
+	var counts [len(looseKeys)]bool
 	for i := range s.Attrs {
 		if a := &s.Attrs[i]; !l.loose.is(s, a) {
 			if k := l.loose.name(a.Key); k >= 0 {
@@ -184,63 +184,91 @@ const looseValue = "\xff"
 
 // Loose is what ingest.Options.Loose may be.
 func Loose() (keys []string) {
-	for _, name := range looseNames {
-		keys = append(keys, spelled(name)...)
+	for _, k := range looseKeys {
+		keys = append(keys, spelled(k.name)...)
 	}
 	return keys
 }
 
-// looseNames are attributes that are there or not, and hardly ever count for more,
+// looseKeys are attributes that are there or not, and hardly ever count for more,
 // while spans that are alike in all else have many values of them.
-var looseNames = [...]string{"db.query.text", "url.full", "network.peer.address"}
+var looseKeys = [...]struct {
+	name string
+	// counts reports whether all values count under such signals, and countsOn whether those
+	// of a span do; nil: never.
+	counts   func(*UserSignals) bool
+	countsOn func(*ingest.Span) bool
+}{
+	{name: "db.query.text"},
+	{name: "url.full", countsOn: func(s *ingest.Span) bool { // nothing else names the host
+		return s.Attr("server.address") == "" && s.Attr("net.peer.name") == ""
+	}},
+	{name: "network.peer.address", counts: func(s *UserSignals) bool {
+		return slices.ContainsFunc(s.Dependencies, func(p PeerSignal) bool { return p.Address != "*" })
+	}},
+}
 
-// loose tells values of looseNames that no rule looks at, by how long they are.
-type loose [len(looseNames)]int
+// looseSpellings are the spellings of looseKeys, by length.
+var looseSpellings = func() (by [32][]looseSpelling) {
+	for i, k := range looseKeys {
+		for _, key := range spelled(k.name) {
+			by[len(key)] = append(by[len(key)], looseSpelling{key, i})
+		}
+	}
+	return by
+}()
+
+// A looseSpelling is a key, and its index in looseKeys.
+type looseSpelling struct {
+	key string
+	of  int
+}
+
+// loose tells values of looseKeys that no rule looks at, by how long they are.
+type loose [len(looseKeys)]int
 
 // newLoose asks the rules: those that look for a few texts look at no longer ones.
 func newLoose(by *tables) (l loose) {
-	never := func(i int) { l[i] = math.MaxInt }
 	signs, read := allSigns(by), readKeys(by)
-	for i, name := range looseNames {
+	for i, loose := range looseKeys {
 		for _, w := range signs {
 			for k := range w.has {
 				switch a := &w.has[k]; {
-				case a.key != name:
+				case a.key != loose.name:
 				case a.item != "" || a.min != 0 || a.max != 0 || strings.Contains(a.is, "*"):
-					never(i)
+					l[i] = math.MaxInt
 				default:
 					l[i] = max(l[i], len(a.is))
 				}
 			}
 		}
-		if slices.Contains(read, name) {
-			never(i)
+		if slices.Contains(read, loose.name) || loose.counts != nil && loose.counts(by.signals) {
+			l[i] = math.MaxInt
 		}
-	}
-	if slices.ContainsFunc(by.signals.Dependencies, func(p PeerSignal) bool { return p.Address != "*" }) {
-		never(2)
 	}
 	return l
 }
 
-// name is which of looseNames a key is, or was; -1: none.
+// name is which of looseKeys a key is, or was; -1: none.
 func (l *loose) name(key string) int {
-	switch key {
-	case "db.query.text", "db.statement":
-		return 0
-	case "url.full", "http.url":
-		return 1
-	case "network.peer.address", "net.sock.peer.addr", "net.peer.ip":
-		return 2
+	if len(key) < len(looseSpellings) {
+		for _, s := range looseSpellings[len(key)] {
+			if s.key == key {
+				return s.of
+			}
+		}
 	}
 	return -1
 }
 
-// is reports whether the value of an attribute of the span does not count. That of a
-// URL does where nothing else names the host.
+// is reports whether the value of an attribute of the span does not count.
 func (l *loose) is(s *ingest.Span, a *ingest.Attr) bool {
 	i := l.name(a.Key)
-	return i >= 0 && len(a.Value) > l[i] && (i != 1 || s.Attr("server.address") != "" || s.Attr("net.peer.name") != "")
+	if i < 0 || len(a.Value) <= l[i] {
+		return false
+	}
+	counts := looseKeys[i].countsOn
+	return counts == nil || !counts(s)
 }
 
 // recorded is the value of a canonical key as the span has it, loose or not.

@@ -128,8 +128,8 @@ func TestLoose(t *testing.T) {
 	s := client("x", "db.query.text=SELECT 1", "url.full=http://a/b", "network.peer.address=10.0.0.1", "server.address=a")
 	loosely := func(by *tables) (list []bool) {
 		l := newLoose(by)
-		for _, key := range looseNames {
-			list = append(list, l.is(s, &ingest.Attr{Key: key, Value: s.Attr(key)}))
+		for _, k := range looseKeys {
+			list = append(list, l.is(s, &ingest.Attr{Key: k.name, Value: s.Attr(k.name)}))
 		}
 		return list
 	}

@@ -362,17 +362,6 @@ func (d *depTable) oneInstance() (f found, ok bool) {
 	return f, false
 }
 
-// binomialTail is P(B >= k) for B ~ Bin(n, p).
-func binomialTail(n, k int, p float64) float64 {
-	switch {
-	case k <= 0 || p >= 1:
-		return 1
-	case p <= 0 || k > n:
-		return 0
-	}
-	return incompleteBeta(p, float64(k), float64(n-k+1))
-}
-
 // findAmplified finds retries of what is retried below: a call of several
 // attempts under a request that was itself one of several attempts. The
 // attempts at the bottom are all that the trace holds of that dependency.

@@ -54,8 +54,8 @@ type PlanError struct {
 
 func (e *PlanError) Error() string { return e.Route + ": " + e.Text }
 
-// ErrNoDeadline is the error of Plans where no route has a deadline.
-var ErrNoDeadline = errors.New("no route with calls has a deadline to divide: give --deadline, or a policy with deadlines")
+// errNoDeadline is the error of Plans where no route has a deadline.
+var errNoDeadline = errors.New("no route with calls has a deadline to divide: give --deadline, or a policy with deadlines")
 
 // WorstWith is the worst case of the route if one call may take another time than its
 // budget, and all others keep theirs.
@@ -129,7 +129,7 @@ func (s *Suggestion) Plans() ([]*Plan, error) {
 		broken = append(broken, p.Check(s.Policy.Timeouts)...)
 	}
 	if len(plans) == 0 {
-		return nil, ErrNoDeadline
+		return nil, errNoDeadline
 	}
 	return plans, errors.Join(broken...)
 }

@@ -200,41 +200,8 @@ const oneTail = 0.025
 //
 // Conover, Practical Nonparametric Statistics, 3rd ed. 1999, section 3.2.
 func intervalRanks(n int, q Quantile) (low, high int) {
-	const tail = oneTail
-	// B concentrates within 12 standard deviations of its mean; beyond, terms
-	// are below 1e-30 and no sum that is compared with 0.025 can see them.
-	p := float64(q) / float64(whole)
-	mean, sd := float64(n)*p, math.Sqrt(float64(n)*p*(1-p))
-	from := max(0, int(mean-12*sd)-20)
-	to := min(n, int(mean+12*sd)+20)
-	term := binomialTerm(n, from, p)
-	sum, high := 0.0, n+1
-	low = from // P(B <= from-1) is 0 for all that can be seen
-	for b := from; b <= to; b++ {
-		sum += term
-		if sum <= tail {
-			low = b + 1
-		}
-		if sum >= 1-tail {
-			high = b + 1
-			break
-		}
-		term *= float64(n-b) / float64(b+1) * p / (1 - p)
-	}
-	return low, min(high, n+1)
-}
-
-// binomialTerm is P(B = k) for B ~ Bin(n, p), 0 < p < 1.
-func binomialTerm(n, k int, p float64) float64 {
-	return math.Exp(logBinomial(n, k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
-}
-
-// logBinomial is the logarithm of n over k.
-func logBinomial(n, k int) float64 {
-	a, _ := math.Lgamma(float64(n + 1))
-	b, _ := math.Lgamma(float64(k + 1))
-	c, _ := math.Lgamma(float64(n - k + 1))
-	return a - b - c
+	low, high = binomialRange(n, q.fraction())
+	return low, high + 1
 }
 
 // nearest is the nearest-rank quantile of a slice, which it sorts; the zero

@@ -16,6 +16,9 @@ import (
 
 var fourQuantiles = []Quantile{P50, P95, P99, P999}
 
+// AddCut adds a call of unknown weight that a timeout of its own cut after d.
+func (s *Sample) AddCut(d time.Duration) { s.add(cutFixed, d, unknownWeight) }
+
 func TestRank(t *testing.T) {
 	check := func(q Quantile, n int) string {
 		exact := new(big.Rat).Mul(big.NewRat(int64(q), 1_000_000), new(big.Rat).SetInt64(int64(n)))

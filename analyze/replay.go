@@ -180,7 +180,6 @@ type replayRoute struct {
 	sums       []scenarioSum
 	observed   endTally
 	latencies  [2]Sample // observed: of complete and partial, of failed
-	theory     map[bitset]*branches
 	timed      int       // requests whose order rests on their own times alone
 	weights    headcount // of its requests
 }
@@ -340,7 +339,7 @@ func (r *replayer) learn(q *request, g *record) {
 	}
 	t := r.routes[q.table]
 	if t == nil {
-		t = &replayRoute{table: q.table, sums: make([]scenarioSum, len(r.scenarios)), theory: map[bitset]*branches{}}
+		t = &replayRoute{table: q.table, sums: make([]scenarioSum, len(r.scenarios))}
 		t.lodge(r.a.hoard)
 		r.routes[q.table] = t
 	}
@@ -371,7 +370,6 @@ func (r *replayer) replay(q *request, g *record, p *player) {
 	}
 	t.observe(q, g)
 	r.observe(q, g)
-	t.branch(g)
 	played := g
 	if r.o.Order != AsRecorded {
 		played = g.arrange(r.o.Order, p)

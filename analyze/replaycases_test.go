@@ -486,6 +486,47 @@ func TestReplayNotWeighted(t *testing.T) {
 	}
 }
 
+// TestTheoryIsIndependence: analyze and replay say the same of independent branches. Of 200
+// requests with two parallel calls 20 time out, because b is cut at the deadline: late or
+// timed out would be 1 - 200/200 x 180/200 = 10 %, and 10 % are. The interval is that of
+// 180 of 200 (85.0 to 93.8 %: tables of Clopper and Pearson) and 200 of 200 (98.2 % =
+// 0.025^(1/200) and more) together: log low = log 0.9 - sqrt(log²(0.9/0.850) +
+// log²(1/0.982)), high = 0.938.
+func TestTheoryIsIndependence(t *testing.T) {
+	shape := func(end int, status, b string) string {
+		return fmt.Sprintf(`
+R - 0 %d k=SERVER s=web a=http.response.status_code=%s
+a R 0 50`+get+`a=peer.service=a a=http.response.status_code=200
+b R 0 %d`+get+`a=peer.service=b %s
+`, end, status, end-10, b)
+	}
+	var texts []string
+	for i := range 200 {
+		if i%10 == 3 {
+			texts = append(texts, shape(210, "504", "st=ERROR a=error.type=timeout"))
+		} else {
+			texts = append(texts, shape(100, "200", "a=http.response.status_code=200"))
+		}
+	}
+	a := Run(worked(t, texts...), Options{Deadline: ms(200)})
+	in := a.Report.Routes[0].Independence
+	r, err := a.Replay(ReplayOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r.Routes[0].Theory
+	if in == nil || got == nil || got.Late != in.Predicted || got.Observed != in.Observed || got.Requests != in.Requests || got.Branches != len(in.Branches) {
+		t.Fatalf("replay says %+v, analyze %+v, want the same", got, in)
+	}
+	if math.Abs(got.Late-.1) > 1e-9 || math.Abs(got.Observed-.1) > 1e-9 || got.Requests != 200 {
+		t.Errorf("%+v, want 10 %% of 200 in theory and observed", got)
+	}
+	low := .9 * math.Exp(-math.Hypot(math.Log(.9/.850), math.Log(1/.982)))
+	if math.Abs(got.Low-(1-.938)) > .001 || math.Abs(got.High-(1-low)) > .001 {
+		t.Errorf("%.4f to %.4f, want %.4f to %.4f", got.Low, got.High, 1-.938, 1-low)
+	}
+}
+
 // TestReplayNeverRepeatsWrites: a POST without safe: true has its one attempt,
 // whatever the policy says; a GET next to it is repeated.
 func TestReplayNeverRepeatsWrites(t *testing.T) {
@@ -732,6 +773,20 @@ func TestBootstrap(t *testing.T) {
 		low, high = bootstrapRanks(row.n, row.k)
 		near("low rank", low, ranks, .025)
 		near("high rank", high, ranks, .975)
+	}
+}
+
+// TestBootstrapOfNone: a share of none or all has the closed form of Clopper and Pearson,
+// where the bootstrap gives a point: 0 of 8 is 0 … 36.9 %, as analyze says of the same.
+func TestBootstrapOfNone(t *testing.T) {
+	r, err := Run(worked(t, strings.Split(strings.Repeat("R - 0 100 k=SERVER s=web\n;", 8), ";")[:8]...), Options{Deadline: ms(200)}).Replay(ReplayOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := 1 - math.Pow(0.025, 1.0/8) // 0.3694
+	m := r.Routes[0].Replayed
+	if *m.LateLow != 0 || math.Abs(*m.LateHigh-end) > 1e-9 || math.Abs(*m.CompleteLow-(1-end)) > 1e-9 || *m.CompleteHigh != 1 {
+		t.Errorf("none of 8 late: %g … %g, want 0 … %g; all complete: %g … %g, want %g … 1", *m.LateLow, *m.LateHigh, end, *m.CompleteLow, *m.CompleteHigh, 1-end)
 	}
 }
 

@@ -43,7 +43,7 @@ type ReplayRoute struct {
 }
 
 // A Span is a number of requests at the worst and at the best, with the 95 %
-// interval of the bootstrap over requests around both.
+// interval of the bootstrap over requests around both. That of none or of all is none.
 type Span struct {
 	Worst int `json:"worst"`
 	Best  int `json:"best"`
@@ -52,7 +52,8 @@ type Span struct {
 }
 
 // Measures are what is counted of requests. Complete, Partial and Failed sum to
-// Requests. The intervals are those of the bootstrap over requests.
+// Requests. The intervals are those of the bootstrap over requests; where a share is 0 or 1,
+// of which it says nothing, the exact one of Clopper and Pearson.
 type Measures struct {
 	Requests       int      `json:"requests"`
 	WithDeadline   int      `json:"with_deadline"`
@@ -106,16 +107,11 @@ type CallCount struct {
 	Cut      int `json:"cut"`
 }
 
-// A Theory is what would be late if the calls of the last parallel group were
-// independent of each other, beside what is:
-//
-//	late = 1 - product F_i(deadline - median tail)
-//
-// F_i is the share of branch i that is answered by a time since the start of
-// its request.
+// A Theory is what would be late or time out if the calls of the last parallel group were
+// independent of each other, beside what is: Independence, with an interval.
 type Theory struct {
 	Branches int     `json:"branches"`
-	Requests int     `json:"requests"` // that hold all of them
+	Requests int     `json:"requests"` // that hold all of them, and were answered or timed out
 	Late     float64 `json:"late_share"`
 	Low      float64 `json:"late_share_low"` // 95 % interval
 	High     float64 `json:"late_share_high"`
@@ -180,7 +176,7 @@ func (t *replayRoute) finish(a *Analysis) ReplayRoute {
 		high := sum.measures(best)
 		r.ReplayedAtBest = &high
 	}
-	r.Theory = t.predict()
+	r.Theory = t.table.group.theory()
 	warn := func(w Warning, when bool) {
 		if when {
 			r.Warnings = append(r.Warnings, w)
@@ -190,28 +186,6 @@ func (t *replayRoute) finish(a *Analysis) ReplayRoute {
 	warn(NotWeighted, t.weights.light < t.weights.heavy || t.weights.mixed())
 	warn(NoErrorTail, t.errorTails.N() == 0 && sum.worlds[worst].failed > t.observed.failed)
 	return r
-}
-
-// predict is the theory of the most frequent last group of calls.
-func (t *replayRoute) predict() *Theory {
-	var most *branches
-	var key bitset
-	for set, b := range t.theory {
-		if len(b.inTime) < 1 {
-			continue
-		}
-		if most == nil || b.requests > most.requests || b.requests == most.requests && slices.Compare(set[:], key[:]) < 0 {
-			most, key = b, set
-		}
-	}
-	if most == nil {
-		return nil
-	}
-	return most.predict()
-}
-
-func sortedCounts(m map[int32]int) []int {
-	return slices.Sorted(maps.Values(m))
 }
 
 func (s *scenarioSum) span(n [2]int) Span {
@@ -246,9 +220,9 @@ func (t *endTally) measures(latency, failed *Sample) Measures {
 		if n == 0 {
 			return nil, nil, nil
 		}
-		l, h := bootstrapCount(n, k)
-		a, b, c := float64(k)/float64(n), float64(l)/float64(n), float64(h)/float64(n)
-		return &a, &b, &c
+		of := float64(k) / float64(n)
+		l, h := bootstrapShare(n, k)
+		return &of, &l, &h
 	}
 	m.LateShare, m.LateLow, m.LateHigh = share(t.late, t.completeInTime+t.partInTime+t.late)
 	m.CompleteShare, m.CompleteLow, m.CompleteHigh = share(t.complete, t.requests)

@@ -21,7 +21,7 @@ type Report struct {
 	Dependencies []Dependency `json:"dependencies"` // by caller, callee, operation
 	Findings     []Finding    `json:"findings"`     // by code, service, route, callee, operation
 	Worst        []LateOne    `json:"worst_late"`   // the MaxWorst latest requests, by overrun, then trace id
-	Advice       []Advice     `json:"advice"`       // by requests affected; at most MaxAdvice
+	Advice       []Advice     `json:"advice"`       // by requests affected; at most maxAdvice
 }
 
 // Input says what was read, and how sure we are of it.

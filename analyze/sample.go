@@ -95,9 +95,6 @@ func (s *Sample) each(do func(of *series)) {
 // Add adds an answer of unknown weight. Negative durations count as 0.
 func (s *Sample) Add(d time.Duration) { s.add(answered, d, unknownWeight) }
 
-// AddCut adds a call of unknown weight that a timeout of its own cut after d.
-func (s *Sample) AddCut(d time.Duration) { s.add(cutFixed, d, unknownWeight) }
-
 func (s *Sample) add(c class, d time.Duration, w weight) {
 	d = max(d, 0)
 	if w != unknownWeight {

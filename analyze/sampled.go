@@ -57,7 +57,7 @@ func (a *arrival) looksChosen() bool {
 	if a.weighed > 0 || n < sampledRequests {
 		return false
 	}
-	return incompleteBeta(0.5, float64(a.failed), float64(n-a.failed+1)) < 0.001 || a.took.step() != nil
+	return binomialTail(n, a.failed, 0.5) < 0.001 || a.took.step() != nil
 }
 
 // step finds a time from which on values are frequent, after being rare: in windows

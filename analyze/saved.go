@@ -19,9 +19,9 @@ func (a *Analysis) slack(r *request) []*time.Duration {
 	}
 	var g record
 	a.record(r, &g)
-	for i, room := range g.slack() {
-		if room >= 0 && !g.pieces[i].aside {
-			list[g.pieces[i].call] = &room
+	for i, slack := range g.slack() {
+		if slack >= 0 && !g.pieces[i].aside {
+			list[g.pieces[i].call] = &slack
 		}
 	}
 	return list
@@ -42,10 +42,10 @@ func (a *Analysis) remedies(r *request) (list []remedy) {
 	a.record(r, &g)
 	tried := map[int32]bool{}
 	ends := make([]time.Duration, len(g.pieces))
-	for i, room := range g.slack() {
+	for i, slack := range g.slack() {
 		dep := g.pieces[i].dep
 		typical := a.deps[dep].minimum
-		if room != 0 || typical == nil || g.pieces[i].length <= *typical || tried[dep] {
+		if slack != 0 || typical == nil || g.pieces[i].length <= *typical || tried[dep] {
 			continue
 		}
 		tried[dep] = true

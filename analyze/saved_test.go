@@ -133,7 +133,7 @@ func TestUnsplit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	split, err := RunStore(t.Context(), store, o)
+	split, err := RunSaved(t.Context(), store, nil, o)
 	if err != nil {
 		t.Fatal(err)
 	}

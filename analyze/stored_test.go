@@ -100,7 +100,7 @@ func TestSpilledReport(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		a, err := RunStore(t.Context(), store, Options{Deadline: 1 << 27, Workers: workers, Memory: memory, Temp: dir})
+		a, err := RunSaved(t.Context(), store, nil, Options{Deadline: 1 << 27, Workers: workers, Memory: memory, Temp: dir})
 		if err != nil {
 			t.Fatal(err)
 		}

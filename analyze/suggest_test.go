@@ -203,8 +203,8 @@ deadlines: [{service: card, deadline: 200ms, reserve: 20ms}]
 			want(t, "Plans", got, row.want)
 		})
 	}
-	if _, err := suggested(t, worked(t, chain), "").Plans(); err != ErrNoDeadline {
-		t.Errorf("Plans without a deadline = %v, want %v", err, ErrNoDeadline)
+	if _, err := suggested(t, worked(t, chain), "").Plans(); err != errNoDeadline {
+		t.Errorf("Plans without a deadline = %v, want %v", err, errNoDeadline)
 	}
 }
 

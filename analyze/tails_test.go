@@ -24,6 +24,11 @@ func TestSignTest(t *testing.T) {
 	}
 }
 
+// binomialTerm is P(B = k) for B ~ Bin(n, p), 0 < p < 1.
+func binomialTerm(n, k int, p float64) float64 {
+	return math.Exp(logBinomial(n, k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
+}
+
 // TestClopperPearson: two-sided 95 % intervals as tables print them, the ends of 0 of n
 // in closed form, and small n by summing the distribution.
 func TestClopperPearson(t *testing.T) {

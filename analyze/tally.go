@@ -1,9 +1,6 @@
 package analyze
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // An endTally counts how requests ended, and their calls.
 type endTally struct {
@@ -175,75 +172,4 @@ func (r *replayer) observe(q *request, g *record) {
 	for _, s := range q.skipped {
 		r.seen[s.dep].skipped++
 	}
-}
-
-// branches counts the answers of one last group of parallel calls.
-type branches struct {
-	requests int // with a deadline, that hold all of them
-	late     int
-	inTime   map[int32]int // by node: answered by the deadline less the median tail
-}
-
-// maxGroups is how many last groups of a route are told apart.
-const maxGroups = 64
-
-// branch counts the last parallel group of an answered request: the calls after
-// which nothing more was called.
-func (t *replayRoute) branch(g *record) {
-	if !g.limited || g.ended == Failed || t.table.tails.N() == 0 || len(g.pieces) > maxNodes {
-		return
-	}
-	var set bitset
-	last := g.of(len(g.pieces))
-	for _, i := range last {
-		if g.pieces[i].node < 0 {
-			return
-		}
-		set.add(int(g.pieces[i].node))
-	}
-	b := t.theory[set]
-	if b == nil {
-		if len(last) == 0 || len(t.theory) == maxGroups {
-			return
-		}
-		b = &branches{inTime: map[int32]int{}}
-		t.theory[set] = b
-	}
-	b.requests++
-	if g.duration > g.budget {
-		b.late++
-	}
-	for _, i := range last {
-		if c := &g.pieces[i]; c.outcome.Answered() && c.end() <= g.budget-t.table.median {
-			b.inTime[c.node]++
-		} else {
-			b.inTime[c.node] += 0
-		}
-	}
-}
-
-// predict is what independent branches would do:
-//
-//	late = 1 - product F_i(deadline - median tail)
-//
-// with a 95 % interval by the delta method: the variance of log F_i is
-// (1 - F_i) / (n F_i).
-func (b *branches) predict() *Theory {
-	t := &Theory{Branches: len(b.inTime), Requests: b.requests}
-	product, variance := 1.0, 0.0
-	n := float64(b.requests)
-	// The product of counts does not depend on the order but for the last digits:
-	// take them by size.
-	for _, k := range sortedCounts(b.inTime) {
-		f := float64(k) / n
-		product *= f
-		if k > 0 {
-			variance += (1 - f) / (n * f)
-		}
-	}
-	sd := product * math.Sqrt(variance)
-	t.Late = 1 - product
-	t.Low, t.High = max(0, t.Late-1.96*sd), min(1, t.Late+1.96*sd)
-	t.Observed = float64(b.late) / n
-	return t
 }

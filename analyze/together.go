@@ -4,19 +4,22 @@ import (
 	"cmp"
 	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 	"time"
 )
 
-// Independence compares how often requests of a route are late with how often they
-// would be if the branches of their last parallel group were slow independently.
+// Independence compares how often requests of a route are late or timed out with how often
+// they would be if the branches of their last parallel group were slow independently. A
+// branch that a timeout cut is not answered by the deadline: so requests count that
+// timed out, and those that failed otherwise do not.
 type Independence struct {
 	Branches  []string `json:"branches"` // callee and operation, in the order in which they are first called
 	Requests  int      `json:"requests"` // with a deadline, that hold all branches
 	Predicted float64  `json:"predicted_share"`
-	Observed  float64  `json:"observed_share"`
-	Ratio     *float64 `json:"ratio"`   // observed / predicted; null: nothing is predicted
-	Verdict   string   `json:"verdict"` // together, apart, independent or too-few
+	Observed  float64  `json:"observed_share"` // late or timed out
+	Ratio     *float64 `json:"ratio"`          // observed / predicted; null: nothing is predicted
+	Verdict   string   `json:"verdict"`        // together, apart, independent or too-few
 }
 
 // A groupTable counts what the last parallel group of a route's requests did.
@@ -84,8 +87,7 @@ func (g *groupTable) choose() {
 	g.answered = make([]headcount, len(g.nodes))
 }
 
-// survey counts a request with a deadline whose calls have their nodes. Failed
-// requests count if they timed out.
+// survey counts a request with a deadline whose calls have their nodes.
 func (g *groupTable) survey(r *request, tail time.Duration) {
 	if len(g.nodes) == 0 || r.failed && !r.timedOut {
 		return
@@ -121,23 +123,53 @@ const (
 	togetherChance   = 0.01 // two-sided
 )
 
-// independence compares; nil: the route has no parallel group, no deadline, or weights
-// of which only some are known.
+// theory is what independent branches would do; nil: the route has no parallel group, no
+// deadline, or weights of which only some are known.
 //
-//	predicted = 1 - product over branches of F_i(deadline - median tail)
-func (g *groupTable) independence(name func(node int32) string) *Independence {
+//	late = 1 - product of F_i(deadline - median tail)
+//
+// The interval is put together of those of the branches, [l_i, u_i], on the scale of
+// logarithms, with the high end alike:
+//
+//	log low = sum log F_i - sqrt(sum (log F_i - log l_i)^2)
+//
+// Zou and Donner, Stat. Med. 27 (2008) 1693; for a product and Clopper and Pearson's
+// intervals, so that branches that all answered, or none of which did, leave it open how
+// many will. A product is no more than its least factor.
+func (g *groupTable) theory() *Theory {
 	observed := g.late.shareIn(&g.all)
 	if len(g.nodes) < 2 || observed.Point == nil {
 		return nil
 	}
-	in := &Independence{Requests: g.all.n, Observed: *observed.Point}
-	all := 1.0
-	for i, n := range g.nodes {
-		in.Branches = append(in.Branches, name(n))
+	product, most := 1.0, 1.0
+	var down, up float64 // sums of squares
+	for i := range g.answered {
 		f := g.answered[i].shareIn(&g.all)
-		all *= *f.Point
+		product *= *f.Point
+		most = min(most, *f.High)
+		if *f.Point > 0 {
+			down += math.Pow(math.Log(*f.Point / *f.Low), 2)
+			up += math.Pow(math.Log(*f.High / *f.Point), 2)
+		}
 	}
-	if in.Predicted = 1 - all; in.Predicted > 0 {
+	low, high := product*math.Exp(-math.Sqrt(down)), min(most, product*math.Exp(math.Sqrt(up)))
+	if product == 0 {
+		high = most
+	}
+	return &Theory{Branches: len(g.nodes), Requests: g.all.n, Late: 1 - product, Low: 1 - high, High: 1 - low, Observed: *observed.Point}
+}
+
+// independence compares the theory with what is; nil: there is none.
+func (g *groupTable) independence(name func(node int32) string) *Independence {
+	t := g.theory()
+	if t == nil {
+		return nil
+	}
+	in := &Independence{Requests: t.Requests, Predicted: t.Late, Observed: t.Observed}
+	for _, n := range g.nodes {
+		in.Branches = append(in.Branches, name(n))
+	}
+	if in.Predicted > 0 {
 		ratio := in.Observed / in.Predicted
 		in.Ratio = &ratio
 	}
@@ -146,9 +178,9 @@ func (g *groupTable) independence(name func(node int32) string) *Independence {
 	switch {
 	case n < togetherRequests || max(k, in.Predicted*n) < togetherExpected:
 		in.Verdict = "too-few"
-	case in.Observed < in.Predicted && 1-incompleteBeta(in.Predicted, k+1, n-k) < togetherChance/2:
+	case in.Observed < in.Predicted && 1-binomialTail(n, k+1, in.Predicted) < togetherChance/2:
 		in.Verdict = "together"
-	case in.Observed > in.Predicted && (in.Predicted == 0 || incompleteBeta(in.Predicted, k, n-k+1) < togetherChance/2):
+	case in.Observed > in.Predicted && binomialTail(n, k, in.Predicted) < togetherChance/2:
 		in.Verdict = "apart"
 	default:
 		in.Verdict = "independent"

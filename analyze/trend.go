@@ -193,7 +193,7 @@ func (d *depTable) ceilingReading(margin Quantile) (v Reading) {
 //
 // repeats are the attempts beyond one a request, z = 1.96, n the effective number of requests.
 func (c *callers) mean() (v Reading) {
-	const z = 1.959964
+	const z = ninetyFive
 	v.Point = c.tries.mean()
 	if v.Point == nil {
 		return v

@@ -147,7 +147,7 @@ func TestAttemptsIntervalWeighted(t *testing.T) {
 		c.add(3*oneWeight, 1)
 	}
 	v := c.mean()
-	const z = 1.959964
+	const z = 1.959963984540054
 	low, high := 1+(4+z*z/2-z*math.Sqrt(4+z*z/4))/16, 1+(4+z*z/2+z*math.Sqrt(4+z*z/4))/16
 	own := z * math.Sqrt(3.0/16/15)
 	for _, x := range []struct{ got, want float64 }{{*v.Point, 1.25}, {*v.Low, min(low, 1.25-own)}, {*v.High, max(high, 1.25+own)}} {

@@ -130,7 +130,7 @@ var FindingCodes = []struct {
 	Code FindingCode
 	Text string
 }{
-	{RequestLate, "the request ended after its deadline, answered or failed"},
+	{RequestLate, "the request ended after its deadline, answered or failed (late, of a route: answered)"},
 	{CallPastDeadline, "the call started after the deadline"},
 	{CallBelowMinimum, "the call was made although the time left was below the dependency's minimum"},
 	{RetryPastDeadline, "an attempt after the first started after the deadline"},
@@ -230,7 +230,7 @@ var WarningText = map[Warning]string{
 	OrderByTiming:    "under 20 requests show in which order some calls come: the times of each request decide",
 	LoadNotModelled:  "latencies as recorded: what more than 1 % extra load does to them is not modelled",
 	NotRepeatable:    "not known to be safe to repeat: neither retried nor hedged, whatever the policy says",
-	NotWeighted:      "sampled: recorded requests stand for different numbers of requests, and each counts as one in a replay, as observed too",
+	NotWeighted:      "sampled: recorded requests stand for different numbers of requests, and each counts as one in a replay, as observed too; what independent calls would do is weighted",
 	RetriesMultiply:  "retries on several levels multiply: the attempts that one top request can make at the bottom",
 	NoErrorTail:      "no failed request was recorded: a request that fails ends at once, without work of its own after it",
 }

@@ -313,7 +313,7 @@ func (t *Trace) noteSpans(room *assembly) {
 		}
 		// The end of an unfinished span is not known.
 		root := &t.Spans[roots[i]]
-		if late := s.End - root.End; late > LateBy && (s.Defect|root.Defect)&(NoEnd|EndBeforeStart) == 0 {
+		if late := s.End - root.End; late > lateBy && (s.Defect|root.Defect)&(NoEnd|EndBeforeStart) == 0 {
 			t.note(LateSpan, i, late)
 		}
 	}

@@ -18,7 +18,7 @@ const (
 	LabelID       Code = "label-id"         // a trace or span id that is a word, or too long: its hash is the id
 	PaddedID      Code = "padded-id"        // a trace id that ends in 16 zeros: 64 bits, padded on the right
 	NULs          Code = "nul-bytes"        // NULs before or between values, left by log rotation: stripped; Count is of their runs
-	LateSpan      Code = "late-span"        // ended more than LateBy after the end of its root
+	LateSpan      Code = "late-span"        // ended more than lateBy after the end of its root
 	RootMissing   Code = "root-missing"     // no span of the trace is without a parent id
 	UnitInDoubt   Code = "unit-in-doubt"    // it starts in 1970, and would today if its times were in ms or µs
 	Partial       Code = "partial"          // the source said that it is not whole
@@ -30,9 +30,9 @@ const (
 	EmptyFile     Code = "no-spans"         // a file that holds no span, among others that do
 )
 
-// LateBy is how long after the end of its root a span must end for a
+// lateBy is how long after the end of its root a span must end for a
 // late-span note.
-const LateBy = time.Minute
+const lateBy = time.Minute
 
 // A TraceNote is a note about one span of a trace.
 type TraceNote struct {

@@ -32,7 +32,7 @@ func adviceSection(d *document, r *analyze.Report) {
 			why = append(why, say("; worst: trace ", a.Trace)...)
 		}
 		t.rows = append(t.rows, row{
-			cells:   []cell{{line: say(plural(a.Requests, affected(a)))}, {line: say(since(a.Since))}, {line: adviceWords(a)}},
+			cells:   []cell{{line: say(Plural(a.Requests, affected(a)))}, {line: say(since(a.Since))}, {line: adviceWords(a)}},
 			details: []line{why},
 		})
 	}
@@ -141,11 +141,11 @@ func adviceWords(a *analyze.Advice) line {
 
 // adviceReason says what each advice rests on.
 var adviceReason = map[analyze.AdviceCode]string{
-	analyze.CapOptional:   "it is optional, and held the answer of late requests beyond its ceiling",
-	analyze.SendHedge:     "it held late requests, is safe to repeat, and few calls are slower",
+	analyze.CapOptional:   "it is optional, and held late requests, failed ones too, beyond its ceiling",
+	analyze.SendHedge:     "it held late requests, failed ones too, is safe to repeat, and few calls are slower",
 	analyze.SpeedUp:       "it held these requests past their deadline, failed ones too, for longer than anything else",
 	analyze.SpeedUpOwn:    "own work held these requests past their deadline, failed ones too, for longer than any dependency",
-	analyze.CommonCause:   "parallel calls are slow together: far fewer requests are late than if each were slow by itself",
+	analyze.CommonCause:   "parallel calls are slow together: far fewer requests are late or timed out than if each were slow by itself",
 	analyze.RaiseTimeout:  "calls are cut whose answer would have come in time",
 	analyze.DeriveTimeout: "its own timeout is longer than what is left of the deadline",
 	analyze.SkipCalls:     "what the deadline left them, less the reserve, was below the minimum",
@@ -173,7 +173,7 @@ func saves(a *analyze.Advice) line {
 		low = *a.SavesLow
 	}
 	if low == high {
-		return say(plural(high, noun), what)
+		return say(Plural(high, noun), what)
 	}
 	if a.Do == analyze.SpeedUp && a.To != nil {
 		what += " if it took " + setting(*a.To)

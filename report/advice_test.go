@@ -26,7 +26,7 @@ func TestAdviceIsToldApart(t *testing.T) {
 		if got := (&textForm{}).line(adviceWords(a), 0); got != test.words {
 			t.Errorf("%s: %q, want %q", test.rests, got, test.words)
 		}
-		if got := plural(a.Requests, affected(a)); got != test.count {
+		if got := Plural(a.Requests, affected(a)); got != test.count {
 			t.Errorf("%s affects %q, want %q", test.rests, got, test.count)
 		}
 	}

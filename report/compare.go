@@ -85,7 +85,7 @@ func comparedSection(d *document, c *analyze.Comparison) {
 		name string
 		in   *analyze.Input
 	}{{"before", &c.Before}, {"after", &c.After}} {
-		l := say(side.name, ": ", plural(side.in.Files, "file"), ", ", plural(side.in.Traces, "trace"), ", ", plural(side.in.Requests, "request"))
+		l := say(side.name, ": ", Plural(side.in.Files, "file"), ", ", Plural(side.in.Traces, "trace"), ", ", Plural(side.in.Requests, "request"))
 		if side.in.Start != nil && side.in.End != nil {
 			l = append(l, say(", ", fromTo(*side.in.Start, *side.in.End))...)
 		}
@@ -94,7 +94,7 @@ func comparedSection(d *document, c *analyze.Comparison) {
 			d.say(side.name, ": ", warningText(w))
 		}
 	}
-	d.say("intervals are 95 % each. Verdicts are corrected for ", plural(c.Tested, "difference"), " that could be tested (Benjamini and Hochberg, ", percent(c.ErrorRate),
+	d.say("intervals are 95 % each. Verdicts are corrected for ", Plural(c.Tested, "difference"), " that could be tested (Benjamini and Hochberg, ", percent(c.ErrorRate),
 		"): of those called better or worse, at most ", percent(c.ErrorRate), " are expected to be chance")
 	d.say("requests of one trace are not independent: all that a trace says of a row counts as one value")
 }

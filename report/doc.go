@@ -1,14 +1,17 @@
 // Package report writes results of package analyze for people and machines:
-// a report as text, Markdown, JSON and CSV, the views of traces as text and JSON
-// lines, and the rules of the recogniser as text. It computes nothing but means,
-// shares and waits between attempts that a table shows.
+// a report, a comparison and a replay as text, Markdown, JSON and CSV, a trend as text,
+// Markdown and JSON, the views of traces as text and JSON lines, the rules of the
+// recogniser as text, the numbers of a report or a comparison as metrics for Prometheus, and
+// rules of acceptance as JUnit XML. It computes nothing but means, shares and waits between
+// attempts that a table shows.
 //
 // # Pipeline
 //
-//  1. A Report, or Views, become a document: headings, lines and tables, built
+//  1. What is written becomes a document: headings, lines and tables, built
 //     of runs that know whether they are words of ours, a name from the input,
 //     a file or a trace id (document.go; read.go, routes.go, dependencies.go,
-//     findings.go, trace.go, signals.go). The document knows nothing of a form.
+//     findings.go, advice.go, tails.go, trace.go, signals.go, compare.go, replay.go,
+//     trend.go). The document knows nothing of a form.
 //  2. A form lays the document out: text.go with table.go, the one file that
 //     knows tablewriter, or markdown.go.
 //  3. Everything is buffered and written in one Write, whose error is returned.
@@ -17,7 +20,8 @@
 // envoy.go, istio.go) skip it too: they are for machines, with comments for people. The
 // plan (plan.go) has both forms.
 //
-// JSON (json.go) and CSV (csv.go) skip the document: they encode the types.
+// JSON (json.go), CSV (csv.go, comparecsv.go), metrics (metrics.go) and JUnit (junit.go)
+// skip the document: they encode the types.
 //
 // # Terms
 //

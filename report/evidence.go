@@ -11,7 +11,7 @@ import (
 func headerLines(s *analyze.Suggestion) []string {
 	in := &s.Input
 	lines := []string{"Lines that begin with " + ownMark + " are written by overrun suggest, and anew each time it runs. All else is kept."}
-	about := "From " + plural(in.Requests, "request") + " of " + plural(in.Traces, "trace")
+	about := "From " + Plural(in.Requests, "request") + " of " + Plural(in.Traces, "trace")
 	if in.Start != nil && in.End != nil {
 		about += ", " + fromTo(*in.Start, *in.End)
 	}
@@ -37,7 +37,7 @@ func amplifiedText(a *analyze.Amplified) string {
 	}
 	last := a.Path[len(a.Path)-1]
 	return fmt.Sprintf("%s: up to %s of %s for one call at the top. Retry on one level only.", strings.Join(names, " → "),
-		plural(a.Attempts, "attempt"), lineName(strings.TrimSpace(last.Callee+" "+last.Operation)))
+		Plural(a.Attempts, "attempt"), lineName(strings.TrimSpace(last.Callee+" "+last.Operation)))
 }
 
 const lineColumns = 200 // of a name in a line
@@ -57,7 +57,7 @@ func ruleless(routes []*analyze.SuggestedRoute) (lines []string) {
 				orUnknown(r.Inherited.Measured, dur), count(r.Inherited.N), reserveText(r)))
 		default:
 			lines = append(lines, fmt.Sprintf("%s: no deadline is given, recorded or inferred in %s: decide, and write a rule%s", lineName(r.String()),
-				plural(r.Requests, "request"), reserveText(r)))
+				Plural(r.Requests, "request"), reserveText(r)))
 		}
 	}
 	return lines
@@ -72,7 +72,7 @@ func reserveText(r *analyze.SuggestedRoute) string {
 
 // routeLines say what the data know of a route with a deadline.
 func routeLines(r *analyze.SuggestedRoute) []string {
-	head := lineName(r.String()) + ": " + plural(r.Requests, "request")
+	head := lineName(r.String()) + ": " + Plural(r.Requests, "request")
 	if r.Answered > 0 {
 		head += fmt.Sprintf(", %s of %s answered late (%s)", count(r.Late), count(r.Answered), orUnknown(r.LateShare, percent))
 	}
@@ -80,7 +80,7 @@ func routeLines(r *analyze.SuggestedRoute) []string {
 	lines := []string{head}
 	recorded := ""
 	if r.Recorded.Measured != nil {
-		recorded = fmt.Sprintf("recorded by %s: p50 %s, %s", plural(r.Recorded.N, "request"), dur(*r.Recorded.Measured), between(r.Least, r.Most))
+		recorded = fmt.Sprintf("recorded by %s: p50 %s, %s", Plural(r.Recorded.N, "request"), dur(*r.Recorded.Measured), between(r.Least, r.Most))
 	}
 	switch r.Basis {
 	case analyze.BasisPolicy:
@@ -140,7 +140,7 @@ func whyHint(hint string) string {
 
 // dependencyLines say what the data know of a dependency.
 func dependencyLines(d *analyze.SuggestedDependency) []string {
-	lines := []string{fmt.Sprintf("%s: %s, %s, %s failed", lineName(d.String()), plural(d.Calls, "call"), plural(d.Attempts, "attempt"), count(d.Errors))}
+	lines := []string{fmt.Sprintf("%s: %s, %s, %s failed", lineName(d.String()), Plural(d.Calls, "call"), Plural(d.Attempts, "attempt"), count(d.Errors))}
 	add := func(format string, args ...any) { lines = append(lines, "  "+fmt.Sprintf(format, args...)) }
 	switch {
 	case d.RequiredBasis == analyze.BasisHint:

@@ -109,11 +109,11 @@ func told(f *analyze.Finding, e *analyze.Example) line {
 		}
 		return l
 	case analyze.FixedTimeout:
-		return say(plural(f.Count, "attempt"), " cut at ", orUnknown(d.Timeout, setting))
+		return say(Plural(f.Count, "attempt"), " cut at ", orUnknown(d.Timeout, setting))
 	case analyze.DeadlineWidened:
 		return say("promised ", setting(e.Amount), " more than was left")
 	case analyze.RetryAmplified:
-		l := say(plural(d.Attempts, "attempt"), " for ", plural(d.Calls, "call"))
+		l := say(Plural(d.Attempts, "attempt"), " for ", Plural(d.Calls, "call"))
 		if d.Each != nil {
 			l = append(l, say(", ", number(*d.Each), " each, weighted")...)
 		}
@@ -128,7 +128,7 @@ func told(f *analyze.Finding, e *analyze.Example) line {
 	case analyze.HedgeNotCancelled:
 		return say("the copy that lost ran on for ", setting(e.Amount))
 	case analyze.HedgeLoad:
-		return say(orUnknown(d.Share, percent), " more requests, over ", plural(d.Calls, "call"))
+		return say(orUnknown(d.Share, percent), " more requests, over ", Plural(d.Calls, "call"))
 	case analyze.FalseTimeout:
 		return say("the answer was there at ", orUnknown(d.Callee, setting), ", ", setting(e.Amount), " before it was too late (", named(d.Success), ")")
 	case analyze.LateAnyway:
@@ -163,10 +163,10 @@ func called(c *analyze.CallEvidence, leftTold bool) string {
 
 func worked(w *analyze.WorkEvidence) line {
 	const most = 3 // services named
-	l := say(setting(w.Work), " of work in ", plural(w.Spans, "span"))
+	l := say(setting(w.Work), " of work in ", Plural(w.Spans, "span"))
 	for i, s := range w.Services {
 		if i == most {
-			return append(l, say(", and ", plural(len(w.Services)-most, "more service"))...)
+			return append(l, say(", and ", Plural(len(w.Services)-most, "more service"))...)
 		}
 		before := ", "
 		if i == 0 {

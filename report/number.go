@@ -127,8 +127,8 @@ func count[T int | int64](n T) string {
 	return sign + s
 }
 
-// plural writes a count with its noun: 1 trace, 2 traces.
-func plural[T int | int64](n T, noun string) string {
+// Plural writes a count with its noun: 1 trace, 2 traces.
+func Plural[T int | int64](n T, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -178,8 +178,8 @@ func share[T int | int64 | time.Duration](part, whole T) string {
 	return percent(s)
 }
 
-// size writes a number of bytes in decimal units.
-func size(n int64) string {
+// Size writes a number of bytes in decimal units.
+func Size(n int64) string {
 	if n < 1000 {
 		return count(n) + " B"
 	}

@@ -89,10 +89,10 @@ func TestCount(t *testing.T) {
 }
 
 func TestSize(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.00 kB", 12_400_000: "12.4 MB", 999_499: "999 kB", 999_500: "1.00 MB", 2_000_000_000: "2.00 GB",
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.00 kB", 9994: "9.99 kB", 9996: "10.0 kB", 99_940: "99.9 kB", 99_960: "100 kB", 45_600_000_000: "45.6 GB", 12_400_000: "12.4 MB", 999_499: "999 kB", 999_500: "1.00 MB", 2_000_000_000: "2.00 GB",
 		math.MaxInt64: "9223.4 PB"} {
-		if got := size(n); got != want {
-			t.Errorf("size(%d) = %q, want %q", n, got, want)
+		if got := Size(n); got != want {
+			t.Errorf("Size(%d) = %q, want %q", n, got, want)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func PlanMarkdown(w io.Writer, s *analyze.Suggestion, plans []*analyze.Plan) err
 func planNow(d *document, p *analyze.Plan) {
 	d.head("What eats the time now")
 	r := p.Route
-	d.say(plural(r.Requests, "request"), ": p50 ", orUnknown(r.Latency.P50.Point, dur), ", p95 ", orUnknown(r.Latency.P95.Point, dur), ", p99 ",
+	d.say(Plural(r.Requests, "request"), ": p50 ", orUnknown(r.Latency.P50.Point, dur), ", p95 ", orUnknown(r.Latency.P95.Point, dur), ", p99 ",
 		orUnknown(r.Latency.P99.Point, dur), "; late ", count(r.Late), " of ", count(r.Answered), " (", orUnknown(r.LateShare, percent), ")")
 	t := d.table("call", column{head: "path"}, column{head: "p50"}, column{head: "n"}, column{head: "required", left: true})
 	t.columns[0].notes = []int{t.foot("share of the time of all requests for which the call alone held them up, by timing")}
@@ -88,7 +88,7 @@ func planNow(d *document, p *analyze.Plan) {
 	}
 	t.rows = append(t.rows, row{label: say("own work"), cells: []cell{{line: say(orUnknown(own, percent))}, {line: say("")}, {line: say("")}, {line: say("")}}})
 	if p.Seldom > 0 {
-		d.say(plural(p.Seldom, "further call"), " that less than 1 % of the requests make: not planned")
+		d.say(Plural(p.Seldom, "further call"), " that less than 1 % of the requests make: not planned")
 	}
 }
 

@@ -145,8 +145,8 @@ func (e *policyEditor) edit(s *analyze.Suggestion) ([]byte, error) {
 	}
 	out := e.text()
 	if len(out) > analyze.MaxPolicySize {
-		return nil, fmt.Errorf("the policy would have %s, in %s, and a policy file has at most 1 MiB: choose services with --service", size(int64(len(out))),
-			plural(len(routes)+len(dependencies), "new rule"))
+		return nil, fmt.Errorf("the policy would have %s, in %s, and a policy file has at most 1 MiB: choose services with --service", Size(int64(len(out))),
+			Plural(len(routes)+len(dependencies), "new rule"))
 	}
 	after, err := analyze.ParsePolicy(e.name, out)
 	if err != nil {
@@ -228,7 +228,7 @@ func (e *policyEditor) add(key string, about []string, rules [][]string) error {
 
 func (e *policyEditor) refuse(line int, key string, missing int) error {
 	return &analyze.PolicyError{File: e.name, Line: line, Text: fmt.Sprintf("%s: written in brackets, so that %s cannot be added: write the list as lines that begin with a dash",
-		key, plural(missing, "rule"))}
+		key, Plural(missing, "rule"))}
 }
 
 // blank reports whether a line holds nothing but a comment, or the end of a

@@ -13,8 +13,8 @@ import (
 func readSection(d *document, r *analyze.Report) {
 	in := &r.Input
 	d.head("Read")
-	d.say(plural(in.Files, "file"), ", ", size(in.Bytes), ": ", plural(in.Spans, "span"), ", ", plural(in.Traces, "trace"), ", ",
-		plural(in.Requests, "request"), ", ", plural(in.Fragments, "fragment"))
+	d.say(Plural(in.Files, "file"), ", ", Size(in.Bytes), ": ", Plural(in.Spans, "span"), ", ", Plural(in.Traces, "trace"), ", ",
+		Plural(in.Requests, "request"), ", ", Plural(in.Fragments, "fragment"))
 	if in.Start != nil && in.End != nil {
 		d.say(fromTo(*in.Start, *in.End))
 	} else {
@@ -22,7 +22,7 @@ func readSection(d *document, r *analyze.Report) {
 	}
 	d.say(deadlines(r.Routes))
 	if in.Skew.Traces > 0 {
-		d.say("clocks: moved in ", plural(in.Skew.Traces, "trace"), ", by ", dur(in.Skew.Largest), " at the most")
+		d.say("clocks: moved in ", Plural(in.Skew.Traces, "trace"), ", by ", dur(in.Skew.Largest), " at the most")
 	} else {
 		d.say("clocks: none was moved")
 	}
@@ -31,7 +31,7 @@ func readSection(d *document, r *analyze.Report) {
 	case *w.Known == 0:
 		d.say("sampling weights: none; numbers are of recorded spans")
 	default:
-		of := plural(*w.Known+*w.Unknown, "request")
+		of := Plural(*w.Known+*w.Unknown, "request")
 		if in.Fragments > 0 {
 			of += " and fragments"
 		}

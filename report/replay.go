@@ -93,9 +93,9 @@ func replayedName(open bool) string {
 // replayedWords says what a replay comes to for one route.
 func replayedWords(r *analyze.ReplayRoute) line {
 	l := say("saves ", spanOf(r.Saved, "request"), ", loses ", spanOf(r.Lost, ""), "; late or failed all the same: ", spanOf(r.LateAgain, ""))
-	if t := r.Theory; t != nil && t.Branches > 1 {
-		l = append(l, say(". If the ", plural(t.Branches, "call"), " of the last group were independent, ", percent(t.Late), " would be late (",
-			percent(t.Low), " … ", percent(t.High), "); of ", plural(t.Requests, "request"), " ", percent(t.Observed), " were")...)
+	if t := r.Theory; t != nil {
+		l = append(l, say(". If the ", Plural(t.Branches, "call"), " of the last group were independent, ", percent(t.Late), " would be late or timed out (",
+			percent(t.Low), " … ", percent(t.High), "); of ", Plural(t.Requests, "request"), " ", percent(t.Observed), " were")...)
 	}
 	return l
 }
@@ -234,16 +234,14 @@ func sweepSection(d *document, r *analyze.ReplayReport, o Options) {
 				if m == p.ReplayedAtBest {
 					ceiling = "at best"
 				}
-				in, complete := unknown, unknown
-				if m.WithDeadline > 0 {
-					in, complete = share(m.CompleteInTime+m.PartialInTime, m.WithDeadline), share(m.CompleteInTime, m.WithDeadline)
-				}
-				t.rows = append(t.rows, row{cells: plain(ceiling, in, share(m.Complete, m.Requests), complete,
-					orUnknown(m.LateShare, percent), share(m.Failed, m.Requests), quantile(&m.Latency.P50), quantile(&m.Latency.P99), count(m.Cut))})
+				of := m.WithDeadline // none: share is unknown
+				t.rows = append(t.rows, row{cells: plain(ceiling, share(m.CompleteInTime+m.PartialInTime, of), share(m.Complete, m.Requests), share(m.CompleteInTime, of),
+					share(m.Late, of), share(m.Failed, m.Requests), quantile(&m.Latency.P50), quantile(&m.Latency.P99), count(m.Cut))})
 			}
 		}
 		if first.Replayed.WithDeadline > 0 {
-			t.columns[1].notes = []int{t.foot("share of the requests with a deadline")}
+			of := []int{t.foot("share of the requests with a deadline, failed ones too")}
+			t.columns[1].notes, t.columns[3].notes, t.columns[4].notes = of, of, of
 		}
 	}
 }
@@ -258,7 +256,7 @@ func timeoutSection(d *document, t *analyze.TimeoutAnswer) {
 	if t.Now != nil {
 		now = setting(*t.Now) + " is seen in use"
 	}
-	d.say(now, "; ", plural(t.Calls, "call"))
+	d.say(now, "; ", Plural(t.Calls, "call"))
 	d.say("saves ", spanOf(t.Saved, "request"), "; late or failed all the same: ", spanOf(t.LateAgain, ""), "; no longer in time: ", spanOf(t.Lost, ""))
 	rate := "at the busiest minute's " + decimal(t.Arrivals) + " calls a second"
 	if t.Per100 {
@@ -266,7 +264,7 @@ func timeoutSection(d *document, t *analyze.TimeoutAnswer) {
 	}
 	d.say("workers that wait, ", rate, ": ", decimal(t.WorkersNow), " now, ", setting(t.BoundNow), " each; ",
 		decimal(t.WorkersThen), " then, ", setting(t.BoundThen), " each")
-	d.say("if it answers no more: ", decimal(t.WorkersAll), " workers, ", setting(t.BoundAll), " each, in ", plural(t.Attempts, "attempt"))
+	d.say("if it answers no more: ", decimal(t.WorkersAll), " workers, ", setting(t.BoundAll), " each, in ", Plural(t.Attempts, "attempt"))
 }
 
 // decimal writes a number with three significant digits, or all before the point.

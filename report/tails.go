@@ -22,19 +22,19 @@ func reserveTable(d *document, routes []*analyze.Route) {
 	if rows == nil {
 		return
 	}
-	d.prose("Own work after the last answer, which a reserve has to hold; and how many requests would be late if parallel calls were slow independently.")
+	d.prose("Own work after the last answer, which a reserve has to hold; and how many requests would be late or timed out if parallel calls were slow independently.")
 	t := d.table("route", column{head: "own work p50"}, column{head: "p99"})
 	if together {
-		t.column(column{head: "late if independent"})
-		t.column(column{head: "late"})
+		t.column(column{head: "late or timed out"})
+		t.column(column{head: "if independent"})
 		t.column(column{head: "ratio"})
 		t.column(column{head: "so", left: true})
 	}
 	for _, r := range rows {
 		cells := []cell{{line: say(orUnknown(r.Tail.P50, dur))}, {line: say(orUnknown(r.Tail.P99, dur))}}
 		if in := r.Independence; in != nil {
-			cells = append(cells, cell{line: say(percent(in.Predicted)), notes: []int{t.foot(fmt.Sprintf("1 - product of the shares of each of the %d branches that answer by the deadline less the median own work, over %s requests that hold all of them", len(in.Branches), count(in.Requests)))}},
-				cell{line: say(percent(in.Observed))}, cell{line: say(orUnknown(in.Ratio, func(f float64) string { return fmt.Sprintf("%.2f", f) }))}, cell{line: say(verdict(in.Verdict))})
+			cells = append(cells, cell{line: say(percent(in.Observed))}, cell{line: say(percent(in.Predicted)), notes: []int{t.foot(fmt.Sprintf("1 - product of the shares of each of the %d branches that answer by the deadline less the median own work, over %s requests that hold all of them", len(in.Branches), count(in.Requests)))}},
+				cell{line: say(orUnknown(in.Ratio, func(f float64) string { return fmt.Sprintf("%.2f", f) }))}, cell{line: say(verdict(in.Verdict))})
 		} else if together {
 			cells = append(cells, cell{line: say(unknown)}, cell{line: say(unknown)}, cell{line: say(unknown)}, cell{line: say(unknown)})
 		}

@@ -36,7 +36,7 @@ func layText(d *document, o Options) ([]byte, error) {
 				return nil, err
 			}
 		default:
-			f.wrap(f.line(b.text, f.width), "")
+			f.wrap(f.prose(b.text, f.width), "")
 		}
 		last = b
 	}
@@ -59,28 +59,33 @@ func (f *textForm) put(parts ...string) {
 
 // line writes runs on one line. Names are cut alike until all is at most limit
 // columns wide, as far as that makes sense.
-func (f *textForm) line(l line, limit int) string {
+func (f *textForm) line(l line, limit int) string { return f.runs(l, limit, 0) }
+
+// prose writes runs that are wrapped: however long our own words are, names have half of
+// limit to themselves.
+func (f *textForm) prose(l line, limit int) string { return f.runs(l, limit, limit/2) }
+
+// runs writes runs in limit columns, of which names have what our own words leave, and no
+// less than forNames.
+func (f *textForm) runs(l line, limit, forNames int) string {
 	const least = 8 // a name is not cut below
-	ours := 0
 	var names []int
 	for _, r := range l {
-		switch r.kind {
-		case name, file:
+		if r.kind == name || r.kind == file {
 			names = append(names, columns(cleanName(r.text, limit, false)))
-		default:
-			ours += columns(r.text)
 		}
 	}
 	share := min(limit, f.width-3*len(indent)) // a name must fit a wrapped line
 	if limit <= f.width {
 		share = limit
 	}
+	room := max(limit-l.ours(), forNames)
 	for ; share > least; share-- {
-		sum := ours
+		sum := 0
 		for _, w := range names {
 			sum += min(w, share)
 		}
-		if sum <= limit {
+		if sum <= room {
 			break
 		}
 	}
@@ -104,23 +109,43 @@ func (f *textForm) line(l line, limit int) string {
 	return b.String()
 }
 
+// ours is how many columns the runs take that are no names.
+func (l line) ours() (n int) {
+	for _, r := range l {
+		if r.kind != name && r.kind != file {
+			n += columns(r.text)
+		}
+	}
+	return n
+}
+
 // wrap writes a line at spaces to the width. Lines after the first begin with
 // the indent and two columns more.
 func (f *textForm) wrap(s, before string) {
-	cur, n, empty := before, columns(before), true
+	for i, l := range fold(s, f.width-columns(before)) {
+		if i > 0 {
+			l = indent + l
+		}
+		f.put(before + l)
+	}
+}
+
+// fold cuts a line at spaces so that each is at most limit columns wide, those after the
+// first with an indent before them. A word that is longer stays whole.
+func fold(s string, limit int) (lines []string) {
+	cur, n, empty := "", 0, true
 	for _, word := range strings.Split(s, " ") {
 		w := columns(word)
-		if !empty && n+1+w > f.width {
-			f.put(cur)
-			cur = before + indent
-			n, empty = columns(cur), true
+		if !empty && n+1+w > limit {
+			lines = append(lines, cur)
+			cur, n, empty = "", len(indent), true
 		}
 		if !empty {
 			cur, n = cur+" ", n+1
 		}
 		cur, n, empty = cur+word, n+w, false
 	}
-	f.put(cur)
+	return append(lines, cur)
 }
 
 // refs writes references to footnotes.
@@ -194,14 +219,14 @@ func (f *textForm) table(t *table) error {
 			f.put(before + l)
 		}
 		for _, detail := range r.details {
-			f.wrap(f.line(detail, 2*(f.width-3*len(indent))), indent+indent) // two lines
+			f.wrap(f.prose(detail, 2*(f.width-3*len(indent))), indent+indent) // two lines, if our own words are short
 		}
 	}
 	if t.left > 0 {
 		f.put(more(t.left))
 	}
 	for _, n := range t.feet {
-		f.wrap(fmt.Sprintf("[%d] ", n.number)+f.line(n.text, 2*f.width), indent)
+		f.wrap(fmt.Sprintf("[%d] ", n.number)+f.prose(n.text, 2*f.width), indent)
 	}
 	return nil
 }
@@ -241,14 +266,40 @@ func (f *textForm) grid(t *table) (heads []string, left []bool, grid [][]string,
 		used += w + len(gap)
 	}
 	if fill >= 0 {
-		for i, r := range t.rows {
-			c := r.cells[fill]
-			ref := refs(c.notes)
-			room := max(f.width-used-len(ref), minFill)
-			grid[first[i]][fill] = f.line(c.line, room) + ref
-		}
+		grid, first = f.pour(t, grid, first, fill, max(f.width-used, minFill))
 	}
 	return heads, left, grid, first
+}
+
+// pour writes the cells of the filling column in the width given. Names are cut to fit it,
+// and words of ours are wrapped: further lines are further rows of the grid.
+func (f *textForm) pour(t *table, grid [][]string, first []int, fill, width int) (all [][]string, begins []int) {
+	for i, r := range t.rows {
+		begins = append(begins, len(all))
+		end := len(grid)
+		if i+1 < len(first) {
+			end = first[i+1]
+		}
+		all = append(all, grid[first[i]:end]...)
+		c := r.cells[fill]
+		ref := refs(c.notes)
+		room := max(width-len(ref), minFill)
+		lines := []string{f.line(c.line, room) + ref}
+		if c.line.ours() > room/2 {
+			lines = fold(f.prose(c.line, room)+ref, width)
+		}
+		for j, l := range lines {
+			if j > 0 {
+				l = indent + l
+			}
+			at := begins[i] + j
+			if at == len(all) {
+				all = append(all, make([]string, len(t.columns)))
+			}
+			all[at][fill] = l
+		}
+	}
+	return all, begins
 }
 
 // refer adds the references to footnotes to a column. In one of numbers, those

@@ -103,17 +103,21 @@ func runCompare(ctx context.Context, a *app, f *compareFlags, paths []string) er
 			return usagef("--strict is for the rules of acceptance: give them in a file of --policy")
 		}
 	}
-	var outputs []*output // the report, metrics, JUnit
-	for _, path := range []string{f.output, f.metrics, f.junit} {
-		out := (*output)(nil)
-		if path != "" || len(outputs) == 0 {
-			if out, err = a.create(ctx, path); err != nil {
-				return err
-			}
-			defer out.discard()
-		}
-		outputs = append(outputs, out)
+	out, err := a.create(ctx, f.output)
+	if err != nil {
+		return err
 	}
+	defer out.discard()
+	metrics, err := a.besides(ctx, f.metrics)
+	if err != nil {
+		return err
+	}
+	defer metrics.discard()
+	junit, err := a.besides(ctx, f.junit)
+	if err != nil {
+		return err
+	}
+	defer junit.discard()
 	f.sides = len(paths)
 	var sides []*analyze.Analysis
 	for _, path := range paths {
@@ -133,7 +137,7 @@ func runCompare(ctx context.Context, a *app, f *compareFlags, paths []string) er
 			return err
 		}
 	}
-	if err := f.write(outputs, c); err != nil {
+	if err := f.write(out, metrics, junit, c); err != nil {
 		return err
 	}
 	return f.decide(a.stderr, c)
@@ -157,9 +161,8 @@ func (a *app) analyse(ctx context.Context, f *sourceFlags, policy *analyze.Polic
 	return side, nil
 }
 
-// write writes all outputs, and gives them their names.
-func (f *compareFlags) write(outputs []*output, c *analyze.Comparison) (err error) {
-	out, metrics, junit := outputs[0], outputs[1], outputs[2]
+// write writes all outputs, of which metrics and junit may be nil, and gives them their names.
+func (f *compareFlags) write(out, metrics, junit *output, c *analyze.Comparison) (err error) {
 	look := out.look(&f.sourceFlags)
 	switch f.format {
 	case "text":
@@ -180,7 +183,7 @@ func (f *compareFlags) write(outputs []*output, c *analyze.Comparison) (err erro
 	if err != nil {
 		return err
 	}
-	return commit(outputs...)
+	return commit(out, metrics, junit)
 }
 
 // A brokenAcceptance says which rules are broken, or count as such.

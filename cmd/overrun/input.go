@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 
 	"golang.org/x/term"
 
 	"overrun/analyze"
 	"overrun/ingest"
+	"overrun/report"
 )
 
 // readPolicy reads a policy file; nil: no path.
@@ -38,7 +38,7 @@ func (a *app) read(ctx context.Context, f *sourceFlags, policy *analyze.Policy, 
 		return nil, err
 	}
 	if shown || f.progress {
-		fmt.Fprintf(a.stderr, "overrun: read %s, %s\n", counted(len(store.Files), "file"), counted(int(store.Spans), "span"))
+		fmt.Fprintf(a.stderr, "overrun: read %s, %s\n", report.Plural(len(store.Files), "file"), report.Plural(store.Spans, "span"))
 	}
 	return store, nil
 }
@@ -47,18 +47,6 @@ func (a *app) read(ctx context.Context, f *sourceFlags, policy *analyze.Policy, 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// counted writes a number with its noun: 1 span, 1 008 spans.
-func counted(n int, noun string) string {
-	text := strconv.Itoa(n)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + " " + text[at:]
-	}
-	if n != 1 {
-		noun += "s"
-	}
-	return text + " " + noun
 }
 
 // load reads the policy, opens the output, and opens the input, in this order: what

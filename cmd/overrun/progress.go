@@ -5,12 +5,12 @@ import (
 	"io"
 	"math"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/cheggaaa/pb/v3"
 
 	"overrun/ingest"
+	"overrun/report"
 )
 
 // logEvery is how often --progress writes a line.
@@ -25,13 +25,13 @@ type pace struct {
 // text says how many spans were read, how many a second since the start, and how
 // long the rest takes if it goes on like this. What cannot be told is left out.
 func (p *pace) text(at ingest.Progress) string {
-	text := counted(int(at.Spans), "span")
+	text := report.Plural(at.Spans, "span")
 	elapsed := p.now().Sub(p.start)
 	if elapsed <= 0 {
 		return text
 	}
 	// spans/s = spans / elapsed; left = elapsed * (total - read) / read
-	text += ", " + counted(int(math.Round(float64(at.Spans)/elapsed.Seconds())), "span") + "/s"
+	text += ", " + report.Plural(int64(math.Round(float64(at.Spans)/elapsed.Seconds())), "span") + "/s"
 	if left, ok := p.left(at, elapsed); ok {
 		text += ", " + left.Round(time.Second).String() + " left"
 	}
@@ -61,9 +61,9 @@ func (l *progressLog) tell(at ingest.Progress) {
 		return
 	}
 	l.last = now
-	read := size(at.Read)
+	read := report.Size(at.Read)
 	if at.Total > 0 {
-		read += fmt.Sprintf(" of %s (%d %%)", size(at.Total), 100*at.Read/at.Total)
+		read += fmt.Sprintf(" of %s (%d %%)", report.Size(at.Total), 100*at.Read/at.Total)
 	}
 	fmt.Fprintf(l.to, "overrun: %s, %s\n", read, l.text(at))
 }
@@ -95,24 +95,4 @@ func newBar(to io.Writer) *pb.ProgressBar {
 
 func (p *pace) show(bar *pb.ProgressBar, at ingest.Progress) {
 	bar.SetTotal(at.Total).SetCurrent(at.Read).Set("pace", p.text(at))
-}
-
-// size writes bytes in three digits: 999 B, 1.23 kB, 45.6 MB.
-func size(n int64) string {
-	if n < 1000 {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	v, unit := float64(n), ""
-	for _, unit = range []string{"kB", "MB", "GB", "TB"} {
-		if v /= 1000; v < 999.5 {
-			break
-		}
-	}
-	digits := 2
-	if v >= 99.95 {
-		digits = 0
-	} else if v >= 9.995 {
-		digits = 1
-	}
-	return strconv.FormatFloat(v, 'f', digits, 64) + " " + unit
 }

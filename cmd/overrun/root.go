@@ -56,6 +56,9 @@ func (a *app) rootCommand() *cobra.Command {
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
+	root.Version = versionText()
+	root.SetVersionTemplate("{{.Version}}")
+	root.Flags().Bool("version", false, "print the version, as the command does")
 	root.SetHelpTemplate(helpTemplate)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.analyzeCommand(), a.traceCommand(), a.compareCommand(), a.trendCommand(), a.suggestCommand(), a.replayCommand(), a.signalsCommand(), a.versionCommand(), a.completionCommand())

@@ -28,17 +28,20 @@ func (a *app) versionCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			info, ok := debug.ReadBuildInfo()
-			if !ok {
-				info = &debug.BuildInfo{}
+			if _, err := io.WriteString(out, versionText()); err != nil {
+				return err
 			}
-			writeVersion(out, info)
 			return out.commit()
 		}),
 	}
 }
 
-func writeVersion(w io.Writer, info *debug.BuildInfo) {
+// versionText is what version, and --version, print.
+func versionText() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
 	version, revision, modified := info.Main.Version, "", false
 	for _, s := range info.Settings {
 		switch s.Key {
@@ -51,16 +54,13 @@ func writeVersion(w io.Writer, info *debug.BuildInfo) {
 	if version == "" {
 		version = "(devel)"
 	}
-	fmt.Fprintf(w, "overrun %s\n", version)
 	switch {
 	case revision == "":
-		fmt.Fprintln(w, "revision unknown")
+		revision = "unknown"
 	case modified:
-		fmt.Fprintf(w, "revision %s, with changes\n", revision)
-	default:
-		fmt.Fprintf(w, "revision %s\n", revision)
+		revision += ", with changes"
 	}
-	fmt.Fprintf(w, "%s %s/%s\n", runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("overrun %s\nrevision %s\n%s %s/%s\n", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {
