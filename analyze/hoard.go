@@ -2,11 +2,11 @@ package analyze
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"overrun/ingest"
 )
@@ -21,8 +21,12 @@ type hoard struct {
 	used    atomic.Int64 // bytes, without fewValues of each series
 
 	mu  sync.Mutex
-	err error // the first failure
+	b   []byte // memory of write
+	err error  // the first failure
 }
+
+// mostBytes is how much memory writing holds, and reading takes at a time.
+const mostBytes = 64 << 10
 
 // fewValues is how many values of a series are in memory in any case.
 var fewValues = 128 // only tests set it
@@ -64,39 +68,53 @@ func (h *hoard) lodge(samples ...*Sample) {
 	}
 }
 
-// bytesOf are the bytes of numbers as they lie in memory. They are read by this process alone.
-func bytesOf[T time.Duration | weight](list []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), len(list)*int(unsafe.Sizeof(*new(T))))
-}
-
 // write puts values into the file.
 func (h *hoard) write(values []time.Duration, weights []weight, same weight) (p parcel, ok bool) {
 	p = parcel{n: len(values), same: same, mixed: weights != nil}
-	b := bytesOf(values)
-	if p.mixed {
-		b = slices.Concat(b, bytesOf(weights))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := h.b[:0]
+	for _, d := range values {
+		b = binary.LittleEndian.AppendUint64(b, uint64(d))
 	}
-	var err error
-	if p.at, err = h.spooler.Spill(b); err != nil {
-		h.fail(err)
+	for _, w := range weights {
+		b = binary.LittleEndian.AppendUint64(b, uint64(w))
 	}
+	if h.b = b; cap(b) > mostBytes {
+		h.b = nil
+	}
+	at, err := h.spooler.Spill(b)
+	p.at, h.err = at, cmp.Or(h.err, err)
 	return p, err == nil
 }
 
 // read gets values back, and their weights where there is room for them.
 func (h *hoard) read(p parcel, values []time.Duration, weights []weight) {
-	err := h.spooler.Unspill(bytesOf(values), p.at)
+	h.numbers(p.at, len(values), func(i int, x uint64) { values[i] = time.Duration(x) })
 	switch {
 	case weights == nil:
 	case p.mixed:
-		err = cmp.Or(err, h.spooler.Unspill(bytesOf(weights), p.at+int64(len(bytesOf(values)))))
+		h.numbers(p.at+int64(8*p.n), len(weights), func(i int, x uint64) { weights[i] = weight(x) })
 	default:
 		for i := range weights {
 			weights[i] = p.same
 		}
 	}
-	if err != nil {
-		h.fail(err)
+}
+
+// numbers gives n numbers of 8 bytes from an offset of the file on.
+func (h *hoard) numbers(at int64, n int, do func(i int, x uint64)) {
+	b := make([]byte, min(8*n, mostBytes))
+	for i := 0; i < n; {
+		b = b[:min(8*(n-i), len(b))]
+		if err := h.spooler.Unspill(b, at+int64(8*i)); err != nil {
+			h.fail(err)
+			return
+		}
+		for k := 0; k < len(b); k += 8 {
+			do(i, binary.LittleEndian.Uint64(b[k:]))
+			i++
+		}
 	}
 }
 
