@@ -212,7 +212,8 @@ func (s *Sample) cumulated() (f cumulation) {
 	}
 	defer s.putAway()
 	c := newCurve(s.total(allClasses...))
-	together, n := (s.answers.n+mostSteps-1)/mostSteps, 0
+	together, n, seen := (s.answers.n+mostSteps-1)/mostSteps, 0, 0
+	plain := s.cuts() == 0 && !s.weighted() // a count says it without logarithms
 	s.walk(func(m *moment) bool {
 		if m.of[answered].n > 0 {
 			c.answer(m.of[answered].weight)
@@ -220,6 +221,9 @@ func (s *Sample) cumulated() (f cumulation) {
 				f.at, f.share = append(f.at, m.at), append(f.share, 0)
 			}
 			f.share[len(f.share)-1] = c.answered()
+			if seen += m.of[answered].n; plain {
+				f.share[len(f.share)-1] = float64(seen) / float64(s.n)
+			}
 			n++
 		}
 		c.leave(m.of[answered].plus(m.cut()))
