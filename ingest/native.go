@@ -98,6 +98,11 @@ func (t *jsonText) nativeAttribute(key []byte, resource bool) {
 		t.skip()
 		return
 	}
+	t.nativeValue(name, resource)
+}
+
+// nativeValue reads the JSON value of an attribute that is kept.
+func (t *jsonText) nativeValue(name string, resource bool) {
 	t.value = t.value[:0]
 	t.native(plain, 0)
 	if t.why == "" {

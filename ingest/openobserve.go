@@ -76,11 +76,7 @@ func (t *jsonText) flattenedColumn(column []byte, resource bool) {
 		t.skip()
 		return
 	}
-	t.value = t.value[:0]
-	t.native(plain, 0)
-	if t.why == "" {
-		t.put(name, resource)
-	}
+	t.nativeValue(name, resource)
 }
 
 // contextLink reads a link whose ids are in an object of their own.
