@@ -80,9 +80,9 @@ func Run(dump *ingest.Dump, o Options) *Analysis {
 	return a
 }
 
-// failure is why what was spilled cannot be read back, or values cannot be spilled; nil: all
+// failure is why something cannot be spilled, or what was spilled cannot be read back; nil: all
 // is well.
-func (a *Analysis) failure() error { return cmp.Or(a.err, a.hoard.failure()) }
+func (a *Analysis) failure() error { return cmp.Or(a.err, a.spooler.Err()) }
 
 // Close gives up the stored requests.
 func (a *Analysis) Close() error {

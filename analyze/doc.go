@@ -49,10 +49,10 @@
 // NewTrend puts nights in a row and looks for what drifts (trend.go).
 //
 // What step 1 yields is stored as bytes (stored.go) between the passes, names as numbers
-// (symbols.go). Values of samples (sample.go) have as much memory as the run may use, and else a
-// file (hoard.go); so have gaps between calls (gap.go). Steps 2 and 3 go over them on several goroutines, each of which visits the
-// requests of services of its own (visitor.go). A summary (save.go) holds the same in a
-// file. Summaries are read (load.go), deadlines chosen anew
+// (symbols.go). Steps 2 and 3 go over them on several goroutines, each of which visits the
+// requests of services of its own (visitor.go). Values of samples (sample.go) have as much
+// memory as the run may use, and else lie in a file (hoard.go); so do gaps between calls
+// (gap.go). A summary (save.go) holds what is stored in a file. Summaries are read (load.go), deadlines chosen anew
 // from what was recorded, and several of them, or summaries and dumps, merged
 // (merge.go) into the order that one dump of all would have; steps 2 and 3 do not know
 // the difference.

@@ -10,7 +10,8 @@ import (
 // A gapLog is the own work between calls that follow each other immediately, as it comes
 // by: by pair of a route, which are many and show little each, so that samples of all
 // would take more memory than all else. Each pair is asked for its median, once, when
-// all have come. It is for one goroutine.
+// all have come. What could not be spilled, or read back, the spooler knows. It is for one
+// goroutine.
 type gapLog struct {
 	spool   *ingest.Spool   // number of the pair, nanoseconds and 1 + weight (0: unknown), as uvarints
 	count   []int           // entries, by number of the pair
@@ -18,7 +19,6 @@ type gapLog struct {
 	calls   int             // so far
 	between []time.Duration // by number of the pair: the median; 0 where it is not known
 	entry   [3 * binary.MaxVarintLen64]byte
-	err     error // the first failure
 }
 
 // manyGaps is how many gaps are in memory at a time.
@@ -44,9 +44,7 @@ func (l *gapLog) add(pair int32, gap time.Duration, w weight) {
 	} else {
 		b = binary.AppendUvarint(b, uint64(w)+1)
 	}
-	if err := l.spool.Put(b); err != nil && l.err == nil {
-		l.err = err
-	}
+	_ = l.spool.Put(b)
 }
 
 // A gap is one entry.
@@ -103,7 +101,7 @@ func (l *gapLog) mediansOf(list []time.Duration, from, all int) {
 
 // each gives the gaps of the pairs in [from, to).
 func (l *gapLog) each(from, to int, do func(pair int, g gap)) {
-	err := l.spool.Blocks(func(b []byte) error {
+	_ = l.spool.Blocks(func(b []byte) error {
 		for len(b) > 0 {
 			var v [3]uint64
 			for i := range v {
@@ -121,9 +119,6 @@ func (l *gapLog) each(from, to int, do func(pair int, g gap)) {
 		}
 		return nil
 	})
-	if err != nil && l.err == nil {
-		l.err = err
-	}
 }
 
 // median is the p50; 0 where it is not known.

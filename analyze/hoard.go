@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"cmp"
 	"encoding/binary"
 	"slices"
 	"sync"
@@ -13,16 +12,15 @@ import (
 
 // A hoard is the room that values of samples have together, so that any number of them
 // takes no more memory than the run may use. What has no room lies in the file of a
-// spooler; what a sample says is the same. It is for all goroutines. nil: there is room
-// for any number.
+// spooler, which knows if it could not be written or read back; what a sample says is the
+// same. It is for all goroutines. nil: there is room for any number.
 type hoard struct {
 	spooler *ingest.Spooler
 	limit   int64        // bytes; 0: none
 	used    atomic.Int64 // bytes, without fewValues of each series
 
-	mu  sync.Mutex
-	b   []byte // memory of write
-	err error  // the first failure
+	mu sync.Mutex
+	b  []byte // memory of write
 }
 
 // mostBytes is how much memory writing holds, and reading takes at a time.
@@ -34,23 +32,6 @@ var fewValues = 128 // only tests set it
 // full reports whether there is no room for n bytes more.
 func (h *hoard) full(n int) bool {
 	return h != nil && h.limit > 0 && h.used.Load()+int64(n) > h.limit
-}
-
-// fail remembers why values cannot be written, or read back.
-func (h *hoard) fail(err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.err = cmp.Or(h.err, err)
-}
-
-// failure is why what samples say is wrong; nil: it is not.
-func (h *hoard) failure() error {
-	if h == nil {
-		return nil
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.err
 }
 
 // A parcel is values of a series in the file, and behind them their weights.
@@ -84,7 +65,7 @@ func (h *hoard) write(values []time.Duration, weights []weight, same weight) (p 
 		h.b = nil
 	}
 	at, err := h.spooler.Spill(b)
-	p.at, h.err = at, cmp.Or(h.err, err)
+	p.at = at
 	return p, err == nil
 }
 
@@ -107,9 +88,8 @@ func (h *hoard) numbers(at int64, n int, do func(i int, x uint64)) {
 	b := make([]byte, min(8*n, mostBytes))
 	for i := 0; i < n; {
 		b = b[:min(8*(n-i), len(b))]
-		if err := h.spooler.Unspill(b, at+int64(8*i)); err != nil {
-			h.fail(err)
-			return
+		if h.spooler.Unspill(b, at+int64(8*i)) != nil {
+			return // the spooler knows why
 		}
 		for k := 0; k < len(b); k += 8 {
 			do(i, binary.LittleEndian.Uint64(b[k:]))

@@ -100,9 +100,7 @@ func (a *Analysis) newReplayer(o *ReplayOptions) (*replayer, error) {
 		return nil, err
 	}
 	for _, t := range r.routes {
-		if p := t.errorTails.Point(P50); p != nil {
-			t.errorTail = *p
-		}
+		t.errorTail = t.errorTails.median()
 		if o.Sweep != nil && !t.calls(r, o.Sweep.Name) { // no value of the sweep is about it
 			t.sums = t.sums[:1]
 		}

@@ -30,9 +30,8 @@ var exactValues = 1 << 20 // only tests set it
 //
 // Note: memory is bounded. Up to exactValues a value takes 8 bytes, 16 where
 // weights differ, in memory or, with a hoard that is full, in its file; beyond, a
-// histogram takes 8 kB (with weights 48 kB) for each
-// power of two that a class reaches, and there are 54 at the most. Calls between 1 ms
-// and 10 s take 112 kB a class.
+// histogram takes 8 kB (with weights 48 kB) for each power of two that a class reaches,
+// and there are 54 at the most. Calls between 1 ms and 10 s take 112 kB a class.
 type Sample struct {
 	hoard        *hoard
 	n            int // values

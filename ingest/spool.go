@@ -50,7 +50,7 @@ func (s *Spooler) Spilled() int64 {
 	return s.spilled
 }
 
-// Err is the first failure to write, or nil.
+// Err is the first failure to write, or to read back, or nil.
 func (s *Spooler) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,10 +95,17 @@ func (s *Spooler) Spill(b []byte) (at int64, err error) {
 
 // Unspill fills b with what was spilled to the offset.
 func (s *Spooler) Unspill(b []byte, at int64) error {
-	if _, err := s.file.ReadAt(b, at); err != nil {
-		return fmt.Errorf("cannot read back what was spilled to %s: %w", s.place(), err)
+	_, err := s.file.ReadAt(b, at)
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = fmt.Errorf("cannot read back what was spilled to %s: %w", s.place(), err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+	return err
 }
 
 func (s *Spooler) open() error {
